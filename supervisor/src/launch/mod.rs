@@ -1,0 +1,73 @@
+//! Launching: from an order to a child that has proved its walls.
+//!
+//! [`Confined`] is the only thing a body can be sent to, and only a launcher makes it: from the jail's complete report, confirmed from
+//! outside in `/proc/PID/status`.
+
+mod report;
+
+pub use report::{Isolation, LauncherKind, Wall, WallReport, WallStatus};
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::net::UnixStream;
+
+/// What one child may use; set in the child before the first body byte.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LaunchOrder {
+    /// Bytes of data memory above what the armed child already has.
+    pub memory_bytes: u64,
+    /// Seconds of CPU time for the run, start-up not counted.
+    pub cpu_seconds: u64,
+}
+
+/// A way to start children.
+#[async_trait]
+pub trait Launcher: Send + Sync + std::fmt::Debug {
+    /// Starts one child and waits until it is confined. Dropping the future ends the child.
+    async fn launch(&self, order: LaunchOrder) -> Result<Confined, LaunchError>;
+}
+
+/// A child that has proved its walls and has seen no body yet.
+#[derive(Debug)]
+pub struct Confined {
+    /// Frames both ways.
+    pub(crate) bridge: UnixStream,
+    /// The process behind it.
+    pub(crate) child: Child,
+    /// What stands around it.
+    pub(crate) isolation: Isolation,
+}
+
+/// How a child ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The kernel's word.
+    pub status: ExitStatus,
+    /// What the jail object wrote on the report pipe after arming. A claim.
+    pub last_words: Option<LastWords>,
+    /// The end of what the child wrote to descriptor 2, at most 4 KiB. A claim.
+    pub stderr_tail: String,
+    /// User + system time of the child, start-up of a spawned Node included.
+    pub cpu: Duration,
+    /// Peak resident set in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+/// The kernel's word on an ended process.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ExitStatus {
+    /// `exit_group` with this code.
+    Exited(i32),
+    /// Ended by this signal number.
+    Signaled(i32),
+}
+
+/// The jail object's last record. The child may forge it: it only chooses words, never a verdict.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LastWords {
+    /// A system call off the list was tried; its number.
+    OffList(u32),
+    /// `abort()` was called: V8 or Node gave up.
+    Abort,
+}
