@@ -1,6 +1,6 @@
 //! The members of one object of a message: each taken once, none left over.
 
-use crate::json::{Entry, JsonText, Outline, unescape};
+use crate::json::{Entry, JsonText, Outline, TooMany, unescape};
 use crate::violation::{Violation, ViolationKind as Kind};
 
 /// 2^53 - 1: the largest integer that JavaScript counts with exactly.
@@ -17,7 +17,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn new(
-        members: Result<impl Iterator<Item = (&'a str, Entry<'a>)>, ()>,
+        members: Result<impl Iterator<Item = (&'a str, Entry<'a>)>, TooMany>,
         place: &'static str,
     ) -> Result<Self, Violation> {
         let unknown = || Violation::new(Kind::UnknownField, place);
@@ -25,7 +25,7 @@ impl<'a> Fields<'a> {
             left: [None; MAX_FIELDS],
             place,
         };
-        for (index, member) in members.map_err(|()| unknown())?.enumerate() {
+        for (index, member) in members.map_err(|TooMany| unknown())?.enumerate() {
             *fields.left.get_mut(index).ok_or_else(unknown)? = Some(member);
         }
         Ok(fields)

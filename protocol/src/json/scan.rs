@@ -4,253 +4,9 @@
 //! twice, may escape half of a surrogate pair, and may have a number that no double holds. [`outline`] checks all of it, and the grammar, without recursion and
 //! without building anything but a list of the members of the two outer levels.
 
-use std::fmt;
-use std::ops::Deref;
-
-use serde::{Serialize, Serializer};
-use serde_json::Value;
-use serde_json::value::RawValue;
-
+use super::MAX_DEPTH;
+use super::outline::{Key, Level, Member, Outline, Span};
 use crate::violation::{Violation, ViolationKind as Kind};
-
-/// How deep arrays and objects may lie in each other, the object of the frame counted as 1.
-///
-/// serde_json's own limit for what it builds is 127, and the values of this wire begin two levels down, so what passes here can be built.
-pub const MAX_DEPTH: u32 = 128;
-
-/// The text of one JSON value, whole and well-formed.
-///
-/// Its size is known and no tree has been built; from a child it is a claim like the rest of the message.
-#[derive(Clone)]
-pub struct JsonText(Box<RawValue>);
-
-impl JsonText {
-    /// Checks a text.
-    ///
-    /// # Errors
-    ///
-    /// [`Kind::BadJson`].
-    pub fn parse(text: &str) -> Result<Self, Violation> {
-        match RawValue::from_string(text.to_owned()) {
-            Ok(raw) => Ok(Self(raw)),
-            Err(_) => Err(Violation::new(Kind::BadJson, "value")),
-        }
-    }
-
-    /// The text `null`.
-    #[must_use]
-    pub fn null() -> Self {
-        Self(RawValue::NULL.to_owned())
-    }
-
-    /// The text of a value of ours.
-    ///
-    /// # Errors
-    ///
-    /// Only for a value that JSON does not have, such as a map with keys that are no strings.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        serde_json::value::to_raw_value(value).map(Self)
-    }
-
-    /// The text.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        self.0.get()
-    }
-
-    /// The size of the text in bytes: what the limits of a run count.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.0.get().len()
-    }
-
-    /// Builds the value.
-    ///
-    /// # Errors
-    ///
-    /// A violation, if the text came from elsewhere than [`crate::session`] and holds what the wire forbids.
-    pub fn to_value(&self) -> Result<Value, Violation> {
-        serde_json::from_str(self.text()).map_err(|_| Violation::new(Kind::BadJson, "value"))
-    }
-
-    /// The text, in the type that serde_json writes as it stands.
-    #[must_use]
-    pub fn into_raw(self) -> Box<RawValue> {
-        self.0
-    }
-
-    /// The text of a member that [`outline`] has passed.
-    pub(crate) fn from_checked(text: &str, place: &'static str) -> Result<Self, Violation> {
-        // serde_json has no unchecked way in, and looks at it once more. What passed the outline cannot fail here.
-        RawValue::from_string(text.to_owned())
-            .map(Self)
-            .map_err(|_| Violation::new(Kind::BadJson, place))
-    }
-}
-
-impl From<Box<RawValue>> for JsonText {
-    fn from(raw: Box<RawValue>) -> Self {
-        Self(raw)
-    }
-}
-
-impl Deref for JsonText {
-    type Target = RawValue;
-
-    fn deref(&self) -> &RawValue {
-        &self.0
-    }
-}
-
-impl PartialEq for JsonText {
-    /// The same text, byte by byte: `1` and `1.0` differ.
-    fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
-    }
-}
-
-impl Eq for JsonText {}
-
-impl fmt::Debug for JsonText {
-    /// The size alone: the text is the peer's, and can be megabytes.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JsonText({} bytes)", self.bytes())
-    }
-}
-
-impl Serialize for JsonText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-/// How deep a text that is known to be JSON nests.
-pub(crate) fn depth(text: &[u8]) -> u32 {
-    let (mut at, mut now, mut most) = (0, 0_u32, 0);
-    while let Some(&byte) = text.get(at) {
-        at += 1;
-        match byte {
-            b'{' | b'[' => {
-                now += 1;
-                most = most.max(now);
-            }
-            b'}' | b']' => now = now.saturating_sub(1),
-            b'"' => loop {
-                at = skip_plain(text, at);
-                match text.get(at) {
-                    Some(b'\\') => at += 2,
-                    Some(b'"') | None => break at += 1,
-                    Some(_) => at += 1,
-                }
-            },
-            _ => {}
-        }
-    }
-    most
-}
-
-/// A part of the text. Frames are at most 64 MiB, so 32 bits are enough and the key list of a hostile object stays small.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Span {
-    from: u32,
-    to: u32,
-}
-
-impl Span {
-    fn new(from: usize, to: usize) -> Self {
-        Self {
-            from: from as u32,
-            to: to as u32,
-        }
-    }
-
-    fn of<'a>(&self, text: &'a str) -> &'a str {
-        text.get(self.from as usize..self.to as usize).unwrap_or("")
-    }
-}
-
-/// A key without its quotes.
-#[derive(Debug, Clone, Copy, Default)]
-struct Key {
-    span: Span,
-    escaped: bool,
-}
-
-/// One member of one of the two outer objects.
-#[derive(Debug, Clone, Copy, Default)]
-struct Member {
-    /// Which member of the outermost object it belongs to; [`ROOT`] for those members themselves.
-    parent: u8,
-    key: Key,
-    value: Span,
-}
-
-const ROOT: u8 = u8::MAX;
-
-/// No message of the wire has more members than this on its two outer levels together; what lies beyond is an unknown field for sure.
-const MAX_MEMBERS: usize = 16;
-
-/// The members of the outermost object, and of the objects directly in it.
-#[derive(Debug)]
-pub(crate) struct Outline<'a> {
-    text: &'a str,
-    members: [Member; MAX_MEMBERS],
-    count: usize,
-    /// The outermost object has members that are not in the list.
-    more: bool,
-    /// One bit per listed member: the object in it has members that are not in the list.
-    more_inside: u16,
-}
-
-/// A listed member, and where the members inside it are found.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry<'a> {
-    pub(crate) value: &'a str,
-    index: u8,
-}
-
-impl<'a> Outline<'a> {
-    /// The members of the outermost object; `Err` when there are more than any message has.
-    pub(crate) fn root(&self) -> Result<impl Iterator<Item = (&'a str, Entry<'a>)> + '_, ()> {
-        if self.more {
-            Err(())
-        } else {
-            Ok(self.children(ROOT))
-        }
-    }
-
-    /// The members of the object in a member of the outermost one.
-    pub(crate) fn inside(
-        &self,
-        entry: Entry<'a>,
-    ) -> Result<impl Iterator<Item = (&'a str, Entry<'a>)> + '_, ()> {
-        let more = self
-            .more_inside
-            .checked_shr(u32::from(entry.index))
-            .is_some_and(|bits| bits & 1 == 1);
-        if more {
-            Err(())
-        } else {
-            Ok(self.children(entry.index))
-        }
-    }
-
-    fn children(&self, parent: u8) -> impl Iterator<Item = (&'a str, Entry<'a>)> + '_ {
-        let listed = self.members.iter().take(self.count).enumerate();
-        listed
-            .filter(move |(_, member)| member.parent == parent)
-            .map(|(index, member)| {
-                // A key written with escapes is none of ours: it is compared as it stands, and so is unknown.
-                (
-                    member.key.span.of(self.text),
-                    Entry {
-                        value: member.value.of(self.text),
-                        index: index as u8,
-                    },
-                )
-            })
-    }
-}
 
 /// Checks a whole text: one JSON object and nothing behind it, no deeper than [`MAX_DEPTH`], no key twice, no half surrogate, no number out of range.
 ///
@@ -266,10 +22,7 @@ pub(crate) fn outline(text: &str) -> Result<Outline<'_>, Violation> {
     };
     let outline = Outline {
         text,
-        members: [Member::default(); MAX_MEMBERS],
-        count: 0,
-        more: false,
-        more_inside: 0,
+        levels: [Level::default(), Level::default()],
     };
     scan.run(outline)
 }
@@ -336,9 +89,9 @@ impl<'a> Scan<'a> {
                             Err(bad("bytes behind the object"))
                         };
                     }
-                    let listed = open.get_mut(depth as usize - 1).and_then(Option::take);
-                    if let Some(index) = listed {
-                        outline.members[usize::from(index)].value.to = self.at as u32;
+                    let level = depth as usize - 1;
+                    if let Some(place) = open.get_mut(level).and_then(Option::take) {
+                        outline.levels[level].close(place, self.at);
                     }
                 }
                 self.blank();
@@ -394,24 +147,14 @@ impl<'a> Scan<'a> {
         self.byte(b':')?;
         self.blank();
         let parent = match (depth, open[0]) {
-            (1, _) => ROOT,
+            (1, _) => 0,
             (2, Some(parent)) => parent,
             // Further in, or inside a member that is itself not listed.
             _ => return Ok(()),
         };
-        if outline.count < MAX_MEMBERS {
-            outline.members[outline.count] = Member {
-                parent,
-                key,
-                value: Span::new(self.at, self.at),
-            };
-            open[depth as usize - 1] = Some(outline.count as u8);
-            outline.count += 1;
-        } else if parent == ROOT {
-            outline.more = true;
-        } else {
-            outline.more_inside |= 1 << parent;
-        }
+        let level = depth as usize - 1;
+        let value = Span::new(self.at, self.at);
+        open[level] = outline.levels[level].add(Member { key, value, parent });
         Ok(())
     }
 
@@ -593,7 +336,7 @@ pub(crate) fn unescape(inner: &str) -> String {
 }
 
 /// The next quote, backslash or control character from `at` on, eight bytes at a time; it may stop early at a byte that is none.
-fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGHS: u64 = ONES << 7;
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGHS;
