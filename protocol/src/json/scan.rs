@@ -247,9 +247,9 @@ impl<'a> Scan<'a> {
         }
         // Fewer digits than this and no exponent are always below the largest double, 1.8e308.
         if exponent || self.at - from > 300 {
-            let finite = self.text[from..self.at]
-                .parse::<f64>()
-                .is_ok_and(f64::is_finite);
+            // serde_json's own reading, not `str::parse`: at the very edge the two differ, and it is serde_json that will build the value.
+            let finite =
+                serde_json::from_str::<f64>(&self.text[from..self.at]).is_ok_and(f64::is_finite);
             if !finite {
                 return Err(Violation::new(Kind::NumberOutOfRange, "number"));
             }
