@@ -365,3 +365,10 @@ pub fn lone_frame(text: &str) {
         "nothing but hello may come first"
     );
 }
+
+/// [`decode_any_chunking`] with the first three bytes as the sizes of the reads.
+pub fn decode_cut_by_its_own_head(bytes: &[u8]) {
+    if let Some((cuts, stream)) = bytes.split_first_chunk::<3>() {
+        decode_any_chunking(stream, cuts);
+    }
+}
