@@ -3,9 +3,31 @@
 //! [`Confined`] is the only thing a body can be sent to, and only a launcher makes it: from the jail's complete report, confirmed from
 //! outside in `/proc/PID/status`.
 
+mod child;
+mod config;
+mod confirm;
+mod error;
+mod files;
+mod filters;
+mod node;
+mod parent;
+mod plan;
 mod report;
+mod ruleset;
+mod spawn;
+#[cfg(any(test, feature = "danger"))]
+mod stand_in;
+mod sys;
 
+pub use child::Child;
+#[cfg(any(test, feature = "danger"))]
+pub use config::Danger;
+pub use config::{LaunchConfig, WallPolicy, WallSet};
+pub use error::{IsolationError, LaunchError, NodeError};
+pub use filters::syscall_name;
+pub use node::Node;
 pub use report::{Isolation, LauncherKind, Wall, WallReport, WallStatus};
+pub use spawn::Spawn;
 
 use std::time::Duration;
 
@@ -61,6 +83,8 @@ pub enum ExitStatus {
     Exited(i32),
     /// Ended by this signal number.
     Signaled(i32),
+    /// Not known: somebody else in this process reaped it, or it is stuck inside the kernel.
+    Unknown,
 }
 
 /// The jail object's last record. The child may forge it: it only chooses words, never a verdict.

@@ -30,6 +30,40 @@ pub enum Wall {
     Rlimits,
 }
 
+impl Wall {
+    /// Every wall, in the order of reports.
+    pub const ALL: [Wall; 11] = [
+        Wall::GuestRealm,
+        Wall::BarrenMainRealm,
+        Wall::PermissionModel,
+        Wall::Seccomp,
+        Wall::NoExecMemory,
+        Wall::Landlock,
+        Wall::Namespaces,
+        Wall::EmptyRoot,
+        Wall::Descriptors,
+        Wall::NoNewPrivs,
+        Wall::Rlimits,
+    ];
+
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wall::GuestRealm => "guest_realm",
+            Wall::BarrenMainRealm => "barren_main_realm",
+            Wall::PermissionModel => "permission_model",
+            Wall::Seccomp => "seccomp",
+            Wall::NoExecMemory => "no_exec_memory",
+            Wall::Landlock => "landlock",
+            Wall::Namespaces => "namespaces",
+            Wall::EmptyRoot => "empty_root",
+            Wall::Descriptors => "descriptors",
+            Wall::NoNewPrivs => "no_new_privs",
+            Wall::Rlimits => "rlimits",
+        }
+    }
+}
+
 /// How much of a wall stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,0 +1,88 @@
+//! What a launcher is told once, for all its children.
+
+use std::path::PathBuf;
+
+use super::Wall;
+
+/// How children are started and walled.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchConfig {
+    /// The Node program; `None`: `CODEMODE_NODE`, else the PATH.
+    pub node: Option<PathBuf>,
+    /// What happens when a wall cannot be raised.
+    pub policy: WallPolicy,
+    /// Machine code may be made. Faster integer loops, one wall (`no_exec_memory`) less.
+    pub jit: bool,
+    /// Test-only powers.
+    #[cfg(any(test, feature = "danger"))]
+    pub danger: Danger,
+}
+
+/// What happens when a wall cannot be raised.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum WallPolicy {
+    /// The walls every host has are required: realms, permission model, `no_new_privs`, seccomp, descriptors, rlimits, an unprivileged uid.
+    /// Namespaces, empty root, Landlock and `no_exec_memory` are raised where the host allows it and reported where it does not.
+    #[default]
+    Default,
+    /// Every wall is required, whole.
+    Strict,
+}
+
+/// A set of walls.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WallSet(u16);
+
+impl WallSet {
+    /// No wall.
+    pub const NONE: WallSet = WallSet(0);
+    /// Every wall.
+    pub const ALL: WallSet = WallSet((1 << Wall::ALL.len()) - 1);
+
+    /// This set with `wall`.
+    #[must_use]
+    pub const fn with(self, wall: Wall) -> WallSet {
+        WallSet(self.0 | (1 << wall as u16))
+    }
+
+    /// This set without `wall`.
+    #[must_use]
+    pub const fn without(self, wall: Wall) -> WallSet {
+        WallSet(self.0 & !(1 << wall as u16))
+    }
+
+    /// Whether `wall` is in it.
+    pub const fn has(self, wall: Wall) -> bool {
+        self.0 & (1 << wall as u16) != 0
+    }
+}
+
+/// Test-only powers: they take walls away, so that a test can show what a wall does.
+#[cfg(any(test, feature = "danger"))]
+#[derive(Clone, Debug)]
+pub struct Danger {
+    /// Walls to raise; the others are `off`.
+    pub walls: WallSet,
+    /// Run the body in the main realm, with `process` and `require`. Needs both realm walls off.
+    pub main_realm: bool,
+    /// Start this program with these arguments in place of Node, without any jail; its descriptor 3 is the bridge.
+    pub stand_in: Option<(PathBuf, Vec<String>)>,
+}
+
+#[cfg(any(test, feature = "danger"))]
+impl Default for Danger {
+    fn default() -> Danger {
+        Danger { walls: WallSet::ALL, main_realm: false, stand_in: None }
+    }
+}
+
+impl LaunchConfig {
+    /// The walls to raise.
+    pub(super) fn walls(&self) -> WallSet {
+        #[cfg(any(test, feature = "danger"))]
+        let asked = self.danger.walls;
+        #[cfg(not(any(test, feature = "danger")))]
+        let asked = WallSet::ALL;
+        if self.jit { asked.without(Wall::NoExecMemory) } else { asked }
+    }
+}

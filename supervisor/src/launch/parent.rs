@@ -1,0 +1,108 @@
+//! The thread that is the parent of every child of one supervisor.
+//!
+//! The kernel ties the parent-death signal to the *thread* that started a child, not to its process. So children are started from one thread that
+//! lives as long as any of them: each [`super::Child`] holds a handle.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::sys;
+
+/// How long the thread waits for a killed child that nobody else will reap. Longer, and the process is stuck inside the kernel for good.
+const REAP_PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(super) struct ParentThread {
+    jobs: mpsc::Sender<Job>,
+    /// Seccomp filters on this thread, which its children inherit: a container's own.
+    pub(super) inherited_filters: u64,
+}
+
+enum Job {
+    Start(Box<Command>, oneshot::Sender<io::Result<Started>>),
+    Reap(i32),
+}
+
+/// A process that has just been started.
+pub(super) struct Started {
+    pub(super) pid: i32,
+    pub(super) pidfd: OwnedFd,
+}
+
+impl ParentThread {
+    pub(super) fn start() -> io::Result<ParentThread> {
+        let (jobs, work) = mpsc::channel();
+        let (ready, first) = mpsc::channel();
+        thread::Builder::new().name("codemode-parent".to_owned()).spawn(move || {
+            let filters = super::confirm::status_of("/proc/thread-self/status").map_or(0, |status| status.filters);
+            // The receiver waits for exactly this.
+            let _ = ready.send(filters);
+            serve(&work);
+        })?;
+        let inherited_filters = first.recv().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        Ok(ParentThread { jobs, inherited_filters })
+    }
+
+    /// Starts a process with this thread as its parent.
+    pub(super) async fn spawn(&self, command: Command) -> io::Result<Started> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        self.jobs.send(Job::Start(Box::new(command), reply)).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Reaps a child that was killed, when it is gone.
+    pub(super) fn reap(&self, pid: i32) {
+        // The thread lives as long as any handle to it, and this is one.
+        let _ = self.jobs.send(Job::Reap(pid));
+    }
+}
+
+fn serve(work: &mpsc::Receiver<Job>) {
+    let mut dying: Vec<(i32, Instant)> = Vec::new();
+    loop {
+        let job = if dying.is_empty() {
+            work.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected)
+        } else {
+            work.recv_timeout(Duration::from_millis(1))
+        };
+        match job {
+            Ok(Job::Start(command, reply)) => {
+                if let Err(Ok(unwanted)) = reply.send(start(*command)) {
+                    // The caller gave up while we started: nobody else knows this process.
+                    let _ = sys::pidfd_send_signal(std::os::fd::AsRawFd::as_raw_fd(&unwanted.pidfd), libc::SIGKILL);
+                    dying.push((unwanted.pid, Instant::now() + REAP_PATIENCE));
+                }
+            }
+            Ok(Job::Reap(pid)) => dying.push((pid, Instant::now() + REAP_PATIENCE)),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) if dying.is_empty() => return,
+            Err(mpsc::RecvTimeoutError::Disconnected) => thread::sleep(Duration::from_millis(1)),
+        }
+        let now = Instant::now();
+        dying.retain(|(pid, until)| matches!(sys::reap(*pid), Ok(None)) && now < *until);
+    }
+}
+
+/// `posix_spawn` underneath: the command sets no uid, no hook and an absolute program, so nothing of ours runs between fork and exec and the cost does
+/// not grow with this process.
+fn start(mut command: Command) -> io::Result<Started> {
+    let child = command.spawn()?;
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    match sys::pidfd_open(pid) {
+        Ok(pidfd) => Ok(Started { pid, pidfd }),
+        Err(error) => {
+            let mut child = child;
+            // Without a descriptor it cannot be supervised. It is ours and unreaped, so its number is its own.
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(error)
+        }
+    }
+}
