@@ -2,6 +2,32 @@
 //!
 //! A *catalog* answers `search`, `describe` and `call` for one run. The supervisor asks it only after the session rules and the gate have
 //! taken the child's request; a catalog never sees a value the child merely claimed.
+//!
+//! [`ToolSet`] is what every catalog is made of: tools, found by id, by bare name and by words. [`FileCatalog`] is the catalog of a file with
+//! scripted replies. Texts and schemas of tools are a stranger's words unless their [`Source`] is trusted: they are bounded and cleaned on
+//! their way to a body ([`Tool::row`]), and checked for cost before they are put to use ([`Schema::validator`]).
+
+mod example;
+mod failure;
+mod file;
+mod nearness;
+mod schema;
+mod schema_cost;
+mod search;
+mod set;
+mod signature;
+mod text;
+mod tool;
+mod value;
+
+pub use failure::{CallCode, CallFailure};
+pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Place};
+pub use schema::{Schema, SchemaProblem};
+pub use set::{DuplicateId, ToolSet};
+pub(crate) use text::cleaned_line;
+pub use text::quoted;
+pub use tool::Tool;
+pub use value::tool_value;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,25 +56,24 @@ impl Source {
     pub fn is_trusted(self) -> bool {
         matches!(self, Source::Openclaw | Source::Plugin)
     }
-}
 
-/// One tool, whole: what `describe` gives, and what a call is checked against.
-pub struct Tool {
-    /// `source:sourceName:name`, unless the catalog file says otherwise. Unique in a catalog.
-    pub id: String,
-    /// Where it comes from.
-    pub source: Source,
-    /// Which server, plug-in, file or app of that source.
-    pub source_name: String,
-    /// The tool's own name, unchanged from its origin.
-    pub name: String,
-    /// What it does, as its origin says it. May be empty.
-    pub description: String,
-    /// The exact JSON Schema of its arguments.
-    pub parameters: Value,
-    /// The exact JSON Schema of its value, if it has one.
-    pub output_schema: Option<Value>,
-    // catalog owner: add a lazily compiled argument validator here.
+    /// Every source, most trusted first.
+    pub const ALL: [Source; 4] = [
+        Source::Openclaw,
+        Source::Plugin,
+        Source::Mcp,
+        Source::Client,
+    ];
+
+    /// The word for it in ids and files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Openclaw => "openclaw",
+            Source::Plugin => "plugin",
+            Source::Mcp => "mcp",
+            Source::Client => "client",
+        }
+    }
 }
 
 /// How many tools a catalog has, by source, and what is missing from it.
@@ -70,44 +95,6 @@ pub struct Unavailable {
     pub server: String,
     /// Why, in one line.
     pub reason: String,
-}
-
-/// The codes with which a request of a body can fail (DESIGN 7); they reach the body as `error.code`.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the contract's own words")]
-pub enum CallCode {
-    UnknownTool,
-    AmbiguousTool,
-    Denied,
-    ApprovalUnavailable,
-    ApprovalDenied,
-    ApprovalTimeout,
-    HookBlocked,
-    HookFailed,
-    InvalidArguments,
-    InvalidResult,
-    ToolError,
-    ToolUnavailable,
-    ToolTimeout,
-    TooLarge,
-    CallLimit,
-    Cancelled,
-}
-
-/// A request of a body that was refused or failed. It becomes an Error in the guest realm.
-#[derive(Clone, Debug)]
-pub struct CallFailure {
-    /// What kind.
-    pub code: CallCode,
-    /// `error.name` in the guest, e.g. `ToolError`; a tool may give its own.
-    pub name: String,
-    /// One line: what, and what to do.
-    pub message: String,
-    /// Further facts, e.g. JSON pointers of bad arguments, or the tool's own error code.
-    pub data: Value,
-    /// The tool it is about, as the body named it when it was not resolved.
-    pub tool_id: String,
 }
 
 /// What a run asks for with `search`.
@@ -144,5 +131,10 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     async fn describe(&self, id: &str) -> Result<Arc<Tool>, CallFailure>;
 
     /// Runs a tool with arguments that the gate has already checked. From here on an effect may have happened.
-    async fn call(&self, tool: &Arc<Tool>, args: Value, context: &CallContext) -> Result<Value, CallFailure>;
+    async fn call(
+        &self,
+        tool: &Arc<Tool>,
+        args: Value,
+        context: &CallContext,
+    ) -> Result<Value, CallFailure>;
 }

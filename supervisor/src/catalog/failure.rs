@@ -1,0 +1,132 @@
+//! How a request of a body fails.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The codes with which a request of a body can fail (DESIGN 7); they reach the body as `error.code`.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are the contract's own words")]
+pub enum CallCode {
+    UnknownTool,
+    AmbiguousTool,
+    Denied,
+    ApprovalUnavailable,
+    ApprovalDenied,
+    ApprovalTimeout,
+    HookBlocked,
+    HookFailed,
+    InvalidArguments,
+    InvalidResult,
+    ToolError,
+    ToolUnavailable,
+    ToolTimeout,
+    TooLarge,
+    CallLimit,
+    Cancelled,
+}
+
+impl CallCode {
+    /// The code as the body reads it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CallCode::UnknownTool => "unknown_tool",
+            CallCode::AmbiguousTool => "ambiguous_tool",
+            CallCode::Denied => "denied",
+            CallCode::ApprovalUnavailable => "approval_unavailable",
+            CallCode::ApprovalDenied => "approval_denied",
+            CallCode::ApprovalTimeout => "approval_timeout",
+            CallCode::HookBlocked => "hook_blocked",
+            CallCode::HookFailed => "hook_failed",
+            CallCode::InvalidArguments => "invalid_arguments",
+            CallCode::InvalidResult => "invalid_result",
+            CallCode::ToolError => "tool_error",
+            CallCode::ToolUnavailable => "tool_unavailable",
+            CallCode::ToolTimeout => "tool_timeout",
+            CallCode::TooLarge => "too_large",
+            CallCode::CallLimit => "call_limit",
+            CallCode::Cancelled => "cancelled",
+        }
+    }
+
+    /// The `error.name` of a failure that has no name of its own.
+    pub fn error_name(self) -> &'static str {
+        match self {
+            CallCode::UnknownTool => "UnknownToolError",
+            CallCode::AmbiguousTool => "AmbiguousToolError",
+            CallCode::Denied => "DeniedError",
+            CallCode::ApprovalUnavailable => "ApprovalUnavailableError",
+            CallCode::ApprovalDenied => "ApprovalDeniedError",
+            CallCode::ApprovalTimeout => "ApprovalTimeoutError",
+            CallCode::HookBlocked => "HookBlockedError",
+            CallCode::HookFailed => "HookFailedError",
+            CallCode::InvalidArguments => "InvalidArgumentsError",
+            CallCode::InvalidResult => "InvalidResultError",
+            CallCode::ToolError => "ToolError",
+            CallCode::ToolUnavailable => "ToolUnavailableError",
+            CallCode::ToolTimeout => "ToolTimeoutError",
+            CallCode::TooLarge => "TooLargeError",
+            CallCode::CallLimit => "CallLimitError",
+            CallCode::Cancelled => "CancelledError",
+        }
+    }
+}
+
+/// A request of a body that was refused or failed. It becomes an Error in the guest realm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallFailure {
+    /// What kind.
+    pub code: CallCode,
+    /// `error.name` in the guest, e.g. `ToolError`; a tool may give its own.
+    pub name: String,
+    /// One line: what, and what to do.
+    pub message: String,
+    /// Further facts, e.g. JSON pointers of bad arguments, or the tool's own error code.
+    pub data: Value,
+    /// The tool it is about, as the body named it when it was not resolved.
+    pub tool_id: String,
+}
+
+impl CallFailure {
+    /// A failure with the code's usual name and no further facts.
+    pub fn new(
+        code: CallCode,
+        tool_id: impl Into<String>,
+        message: impl Into<String>,
+    ) -> CallFailure {
+        CallFailure {
+            code,
+            name: code.error_name().to_owned(),
+            message: message.into(),
+            data: Value::Null,
+            tool_id: tool_id.into(),
+        }
+    }
+
+    /// The same failure with further facts.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> CallFailure {
+        self.data = data;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_reads_as_it_is_written() {
+        for code in [
+            CallCode::UnknownTool,
+            CallCode::ApprovalTimeout,
+            CallCode::TooLarge,
+            CallCode::Cancelled,
+        ] {
+            assert_eq!(
+                serde_json::to_value(code).unwrap(),
+                Value::from(code.as_str())
+            );
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Objects and arrays that were sent as JSON text.
+//!
+//! A text is decoded only where the schema takes an object or array and **no** text: there the text was wrong anyway, so decoding can turn a
+//! bad call into a good one but never change the meaning of a good one.
+
+use serde_json::{Map, Value};
+
+use super::faults::below;
+
+/// Schemas looked at for one set of arguments. A schema may branch without end; when this is used up, nothing more is decoded.
+const MAX_LOOKS: usize = 20_000;
+/// References and branches followed for one place.
+const MAX_HOPS: usize = 16;
+
+/// Types that a schema takes, as bits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Types(u8);
+
+impl Types {
+    const NONE: Types = Types(0);
+    const OBJECT: Types = Types(1);
+    const ARRAY: Types = Types(2);
+    const TEXT: Types = Types(4);
+    const REST: Types = Types(8);
+    const ALL: Types = Types(15);
+
+    fn of_name(name: &str) -> Types {
+        match name {
+            "object" => Types::OBJECT,
+            "array" => Types::ARRAY,
+            "string" => Types::TEXT,
+            _ => Types::REST,
+        }
+    }
+
+    fn of_value(value: &Value) -> Types {
+        match value {
+            Value::Object(_) => Types::OBJECT,
+            Value::Array(_) => Types::ARRAY,
+            Value::String(_) => Types::TEXT,
+            _ => Types::REST,
+        }
+    }
+
+    fn and(self, other: Types) -> Types {
+        Types(self.0 & other.0)
+    }
+
+    fn or(self, other: Types) -> Types {
+        Types(self.0 | other.0)
+    }
+
+    fn has(self, other: Types) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Decodes in place; gives the JSON pointers of what was decoded.
+pub(super) fn decode_texts(schema: &Value, args: &mut Value) -> Vec<String> {
+    let mut decoder = Decoder {
+        root: schema,
+        looks: 0,
+        decoded: Vec::new(),
+    };
+    decoder.at(&[schema], args, "");
+    decoder.decoded
+}
+
+struct Decoder<'a> {
+    root: &'a Value,
+    looks: usize,
+    decoded: Vec<String>,
+}
+
+impl<'a> Decoder<'a> {
+    /// Looks at one place, for which all of these schemas hold.
+    fn at(&mut self, schemas: &[&'a Value], value: &mut Value, path: &str) {
+        if let Value::String(text) = &*value {
+            let taken = schemas
+                .iter()
+                .fold(Types::ALL, |taken, schema| taken.and(self.types(schema, 0)));
+            let decodable = !taken.has(Types::TEXT)
+                && taken.has(Types::OBJECT.or(Types::ARRAY))
+                && self.looks < MAX_LOOKS;
+            let Some(decoded) = decodable
+                .then(|| serde_json::from_str::<Value>(text).ok())
+                .flatten()
+            else {
+                return;
+            };
+            if !taken
+                .and(Types::OBJECT.or(Types::ARRAY))
+                .has(Types::of_value(&decoded))
+            {
+                return;
+            }
+            *value = decoded;
+            self.decoded.push(path.to_owned());
+        }
+        if !value.is_object() && !value.is_array() {
+            return;
+        }
+        let mut all = Vec::new();
+        for schema in schemas {
+            self.gather(schema, value, &mut all, 0);
+        }
+        match value {
+            Value::Object(members) => self.members(&all, members, path),
+            Value::Array(items) => self.items(&all, items, path),
+            _ => {}
+        }
+    }
+
+    fn members(
+        &mut self,
+        schemas: &[&'a Map<String, Value>],
+        members: &mut Map<String, Value>,
+        path: &str,
+    ) {
+        for (key, member) in members {
+            if !may_hold_text(member) {
+                continue;
+            }
+            let mut below_it: Vec<&Value> = Vec::new();
+            for schema in schemas {
+                match schema
+                    .get("properties")
+                    .and_then(|properties| properties.get(key))
+                {
+                    Some(property) => below_it.push(property),
+                    // With `patternProperties` it is not plain which schema holds.
+                    None if !schema.contains_key("patternProperties") => {
+                        below_it.extend(schema.get("additionalProperties"))
+                    }
+                    None => {}
+                }
+            }
+            if !below_it.is_empty() {
+                self.at(&below_it, member, &below(path, key));
+            }
+        }
+    }
+
+    fn items(&mut self, schemas: &[&'a Map<String, Value>], items: &mut [Value], path: &str) {
+        for (index, item) in items.iter_mut().enumerate() {
+            if !may_hold_text(item) {
+                continue;
+            }
+            let mut below_it: Vec<&Value> = Vec::new();
+            for schema in schemas {
+                let first = schema
+                    .get("prefixItems")
+                    .or_else(|| schema.get("items").filter(|items| items.is_array()));
+                match first.and_then(|first| first.get(index)) {
+                    Some(own) => below_it.push(own),
+                    None => below_it.extend(schema.get("items").filter(|items| items.is_object())),
+                }
+            }
+            if !below_it.is_empty() {
+                self.at(&below_it, item, &format!("{path}/{index}"));
+            }
+        }
+    }
+
+    /// Every schema object that holds for this object or array: the schema, what it refers to, all of `allOf`, and the only branch that takes it.
+    fn gather(
+        &mut self,
+        schema: &'a Value,
+        value: &Value,
+        all: &mut Vec<&'a Map<String, Value>>,
+        hops: usize,
+    ) {
+        self.looks += 1;
+        let Value::Object(map) = schema else { return };
+        if hops > MAX_HOPS || self.looks > MAX_LOOKS {
+            return;
+        }
+        all.push(map);
+        if let Some(target) = self.target(map) {
+            self.gather(target, value, all, hops + 1);
+        }
+        for part in list(map, "allOf") {
+            self.gather(part, value, all, hops + 1);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            let wanted = Types::of_value(value);
+            let mut fitting =
+                list(map, keyword).filter(|branch| self.types(branch, hops + 1).has(wanted));
+            if let (Some(branch), None) = (fitting.next(), fitting.next()) {
+                drop(fitting);
+                self.gather(branch, value, all, hops + 1);
+            }
+        }
+    }
+
+    /// The types a schema takes; all of them where it does not say, or where it is too deep to tell.
+    fn types(&mut self, schema: &'a Value, hops: usize) -> Types {
+        self.looks += 1;
+        let map = match schema {
+            Value::Bool(false) => return Types::NONE,
+            Value::Object(map) if hops <= MAX_HOPS && self.looks <= MAX_LOOKS => map,
+            _ => return Types::ALL,
+        };
+        let mut taken = match map.get("type") {
+            Some(Value::String(name)) => Types::of_name(name),
+            Some(Value::Array(names)) => names
+                .iter()
+                .filter_map(Value::as_str)
+                .fold(Types::NONE, |taken, name| taken.or(Types::of_name(name))),
+            _ => Types::ALL,
+        };
+        if let Some(value) = map.get("const") {
+            taken = taken.and(Types::of_value(value));
+        }
+        if let Some(Value::Array(options)) = map.get("enum") {
+            taken = taken.and(options.iter().fold(Types::NONE, |taken, option| {
+                taken.or(Types::of_value(option))
+            }));
+        }
+        if let Some(target) = self.target(map) {
+            taken = taken.and(self.types(target, hops + 1));
+        }
+        for part in list(map, "allOf") {
+            taken = taken.and(self.types(part, hops + 1));
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if map.contains_key(keyword) {
+                let branches = list(map, keyword).fold(Types::NONE, |taken, branch| {
+                    taken.or(self.types(branch, hops + 1))
+                });
+                taken = taken.and(branches);
+            }
+        }
+        taken
+    }
+
+    fn target(&self, map: &'a Map<String, Value>) -> Option<&'a Value> {
+        let target = map.get("$ref")?.as_str()?.strip_prefix('#')?;
+        self.root.pointer(target)
+    }
+}
+
+fn list<'a>(
+    map: &'a Map<String, Value>,
+    keyword: &str,
+) -> impl Iterator<Item = &'a Value> + use<'a> {
+    map.get(keyword)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+}
+
+fn may_hold_text(value: &Value) -> bool {
+    value.is_string() || value.is_object() || value.is_array()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn decoded(schema: Value, mut args: Value) -> (Value, Vec<String>) {
+        let pointers = decode_texts(&schema, &mut args);
+        (args, pointers)
+    }
+
+    #[test]
+    fn a_text_is_decoded_where_an_object_or_array_is_wanted() {
+        let schema =
+            json!({"properties": {"o": {"type": "object"}, "a/b": {"type": ["array", "null"]}}});
+        let (args, pointers) = decoded(schema, json!({"o": "{\"a\":1}", "a/b": "[1]"}));
+        assert_eq!(args, json!({"o": {"a": 1}, "a/b": [1]}));
+        assert_eq!(pointers, ["/a~1b", "/o"]);
+    }
+
+    #[test]
+    fn a_text_stays_where_a_text_is_taken_or_nothing_is_said() {
+        let schema = json!({"properties": {
+            "s": {"type": "string"}, "any": {}, "both": {"type": ["object", "string"]},
+            "union": {"anyOf": [{"type": "object"}, {"type": "string"}]}, "options": {"enum": ["{}", {}]},
+        }});
+        let args = json!({"s": "{}", "any": "{}", "both": "{}", "union": "{}", "options": "{}", "unknown": "{}"});
+        assert_eq!(decoded(schema, args.clone()), (args, vec![]));
+    }
+
+    #[test]
+    fn a_text_of_another_kind_stays() {
+        let schema = json!({"properties": {"o": {"type": "object"}, "n": {"type": "integer"}}});
+        for args in [
+            json!({"o": "[1]"}),
+            json!({"o": "1"}),
+            json!({"o": "{oops"}),
+            json!({"n": "1"}),
+        ] {
+            assert_eq!(decoded(schema.clone(), args.clone()), (args, vec![]));
+        }
+    }
+
+    #[test]
+    fn decoding_reaches_through_references_items_branches_and_decoded_texts() {
+        let schema = json!({
+            "$defs": {"row": {"type": "object", "properties": {"inner": {"anyOf": [{"type": "object"}, {"type": "null"}]}}}},
+            "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/row"}}},
+        });
+        let (args, pointers) = decoded(
+            schema,
+            json!({"rows": "[{\"inner\": \"{}\"}, \"{\\\"inner\\\": \\\"{}\\\"}\"]"}),
+        );
+        assert_eq!(args, json!({"rows": [{"inner": {}}, {"inner": {}}]}));
+        assert_eq!(
+            pointers,
+            ["/rows", "/rows/0/inner", "/rows/1", "/rows/1/inner"]
+        );
+    }
+
+    #[test]
+    fn a_branching_schema_does_not_hold_us_up() {
+        let branch = json!({"anyOf": [{"$ref": "#/properties/a"}, {"$ref": "#/properties/a"}, {"$ref": "#/properties/a"}]});
+        let started = std::time::Instant::now();
+        decoded(json!({"properties": {"a": branch}}), json!({"a": "{}"}));
+        assert!(started.elapsed() < std::time::Duration::from_secs(1));
+    }
+}
