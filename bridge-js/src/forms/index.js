@@ -1,0 +1,147 @@
+// From the text a caller sent to the text V8 compiles, with a map back. A body that parses as it stands is compiled as it stands, inside
+// `(async()=>{` ... `})`; what is put in is only a `return` for the value of a last expression or the call of a lone function.
+import { adviceForText, MODULES } from './advice.js';
+import { countFences, removeFence } from './fence.js';
+import { blank, placeAt } from './lines.js';
+import { parse } from './parse.js';
+import { countUses, returnsAtTop, topLevelThis } from './tree.js';
+import { Unsupported, eraseTypes, parseTypeScript } from './typescript.js';
+
+/** Stands for the body's own `this`, which is undefined: a parameter nobody passes. As long as `this`, and no name a person would write. */
+const THIS = '\uff54\uff48\uff49\uff53';
+
+const failure = (text, code, message, offset, name = 'SyntaxError') => ({ ok: false, error: { code, name, message, ...placeAt(text, offset) } });
+
+const invalid = (message) => ({ ok: false, error: { code: 'invalid_body', name: 'InvalidBody', message } });
+
+/** `{ok: true, code, inserts}` or `{ok: false, error: {code, name, message, line?, column?}}`. */
+export const prepare = (text) => {
+  if (/^[\uFEFF\s]*$/.test(text)) return invalid('the body is empty; send JavaScript that returns a value');
+  const fence = removeFence(text);
+  if (fence.several) return invalid('the body holds several fenced blocks; send one block, or the code alone');
+  if (fence.outside) return failure(text, 'syntax_error', 'there is text after the fenced block; send the code alone', fence.at);
+  const plain = removeShebang(fence.text);
+  if (/^[\uFEFF\s]*$/.test(plain)) return invalid('the body is empty: the fence has nothing in it');
+  try {
+    return wrap(text, read(plain));
+  } catch (error) {
+    return explain(text, plain, error);
+  }
+};
+
+const removeShebang = (text) => {
+  const match = /^[\uFEFF\s]*#!/.exec(text);
+  if (match === null || /\b(?:sh|bash|zsh|python3?)\b/.test(text.slice(0, 80).split('\n', 1)[0])) return text;
+  const end = text.indexOf('\n', match[0].length);
+  return blank(text, 0, end < 0 ? text.length : end);
+};
+
+/** `{text, tree, shift, inserts, defaultExport}`: `shift` units of `text` stand before the caller's first. Throws what the best reading threw. */
+const read = (plain) => {
+  let first;
+  try {
+    return { text: plain, ...parse(plain), shift: 0, inserts: [], defaultExport: null };
+  } catch (error) {
+    first = error;
+  }
+  // A function without a name is an expression; as a statement it does not parse.
+  const nameless = /^[\uFEFF\s]*(?:async\s+)?function\s*\*?\s*[(<]/.test(plain);
+  const text = nameless ? `(${plain.replace(/;\s*$/, (end) => ' '.repeat(end.length))}\n)` : plain;
+  const shift = nameless ? 1 : 0;
+  if (nameless) {
+    try {
+      return { text, ...parse(text), shift, inserts: [], defaultExport: null };
+    } catch (error) {
+      first = further(first, error, shift);
+    }
+  }
+  return readTypeScript(text, shift, first);
+};
+
+const readTypeScript = (text, shift, first) => {
+  let erased;
+  try {
+    erased = eraseTypes(text, parseTypeScript(text));
+  } catch (error) {
+    throw further(first, error, shift);
+  }
+  try {
+    return { text: erased.text, ...parse(erased.text), shift, inserts: erased.inserts, defaultExport: erased.defaultExport };
+  } catch (error) {
+    throw further(first, error, shift);
+  }
+};
+
+/** The error that got further into the text says more. */
+const further = (first, second, shift) => {
+  if (second instanceof RangeError) return second;
+  if (typeof second.pos !== 'number') return first;
+  second.pos -= shift;
+  return second instanceof Unsupported || second.pos > first.pos ? second : first;
+};
+
+const explain = (text, plain, error) => {
+  if (error instanceof RangeError) return failure(text, 'syntax_error', 'the body is nested too deeply to be read', 0);
+  if (typeof error.pos !== 'number') throw error;
+  const message = error.message.replace(/ \(\d+:\d+\)$/, '');
+  if (countFences(text) > 1) {
+    const several = countFences(text) > 3;
+    if (several) return invalid('the body holds several fenced blocks; send one block, or the code alone');
+    return failure(text, 'syntax_error', `${message}; there is text around the fenced block, send the code alone`, error.pos);
+  }
+  const advice = error instanceof Unsupported ? '' : adviceForText(plain, message);
+  return failure(text, 'syntax_error', advice === '' ? message : `${message}; ${advice}`, error.pos);
+};
+
+/** Puts `return` before the value and the wrapper around the whole. */
+const wrap = (original, source) => {
+  const { tree, imports, shift } = source;
+  if (imports.length > 0) return failure(original, 'syntax_error', `import is refused; ${MODULES}`, imports[0] - shift);
+  let { text } = source;
+  const own = text.includes('this') ? topLevelThis(tree) : [];
+  for (const at of own) text = text.slice(0, at) + THIS + text.slice(at + 4);
+
+  const prefix = own.length > 0 ? `(async(${THIS})=>{` : '(async()=>{';
+  const puts = [...source.inserts, ...valueInserts(text, tree, source.defaultExport)].sort((a, b) => a[0] - b[0]);
+  const inserts = [0, prefix.length + shift];
+  let code = prefix;
+  let done = 0;
+  for (const [at, put] of puts) {
+    code += text.slice(done, at) + put;
+    done = at;
+    inserts.push(Math.max(0, at - shift), put.length);
+  }
+  code += `${text.slice(done)}\n})`;
+  return { ok: true, code, inserts };
+};
+
+const isFunction = (node) => node?.type === 'ArrowFunctionExpression' || node?.type === 'FunctionExpression';
+
+/** What to insert so that the run has a value: `[position, text]` pairs. */
+const valueInserts = (text, tree, defaultExport) => {
+  const end = text.length;
+  if (defaultExport !== null) return [[end, `\n;return typeof ${defaultExport}==="function"?${defaultExport}():${defaultExport}`]];
+  const statements = tree.body.filter((node) => node.type !== 'EmptyStatement');
+  const only = statements.length === 1 ? statements[0] : null;
+  if (only?.type === 'FunctionDeclaration') return [[end, `\n;return ${only.id.name}()`]];
+  const last = statements.findLast((node) => node.type !== 'FunctionDeclaration');
+  if (last?.type === 'ExpressionStatement' && last.directive !== 'use strict') {
+    const stop = text[last.end - 1] === ';' ? last.end - 1 : last.end;
+    return [
+      [last.start, 'return ('],
+      [stop, only !== null && isFunction(only.expression) ? ')()' : ')'],
+    ];
+  }
+  const entry = ['main', 'run'].find((name) => isLoneEntry(tree, statements, name));
+  return entry === undefined ? [] : [[end, `\n;return ${entry}()`]];
+};
+
+/** True for a function of that name at the top which nothing uses, in a body that returns nothing. */
+const isLoneEntry = (tree, statements, name) => {
+  const declared = statements.some(
+    (node) =>
+      (node.type === 'FunctionDeclaration' && node.id.name === name) ||
+      (node.type === 'VariableDeclaration' && node.declarations.some((d) => d.id.name === name && isFunction(d.init))),
+  );
+  return declared && !returnsAtTop(tree) && countUses(tree, name) === 1;
+};

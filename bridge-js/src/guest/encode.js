@@ -1,0 +1,441 @@
+// A body's values as JSON text. Written by hand instead of `JSON.stringify` because a body may replace `toJSON` on any prototype, because much of what
+// bodies return is not JSON, and because size and depth must be bounded while the text is made. Getters, `toJSON` and proxy traps run here, each once.
+import {
+  Uint8ArrayCtor, ErrorProto, ObjectProto, arrayBufferBytes, bigintText, bigintValue, booleanValue, dataViewBuffer, dataViewBytes, dataViewOffset, dateIso,
+  dateTime, getOwnPropertyDescriptor, getPrototypeOf, isPrototypeOf, keys, isRegExp, mapForEach, mapSize, numberIsFinite, numberValue,
+  regexpText, setForEach, setSize, setPrototypeOf, stringIndexOf,
+  stringSlice, stringValue, symbolDescription, TypeErrorCtor, typedArrayBuffer, typedArrayBytes, typedArrayLength, typedArrayOffset, typedArrayTag,
+  hasOwn,
+} from './primordials.js';
+import { FULFILLED, PENDING, promiseState } from './host.js';
+import { isArraySafely, quote, readSafely, textOf } from './text.js';
+
+/** Nesting the wire carries is 128 with its envelope; more than this in a value is marked. */
+export const MAX_DEPTH = 100;
+
+/** Thrown to unwind when the budget is used up. Never seen by a body. */
+const STOP = { __proto__: null };
+
+// State of the encoding under way; `run` saves it, since a getter may itself log or call. `seen` counts what was written before `out` was dropped.
+let out = '';
+let seen = 0;
+let limit = 0;
+let steps = 0;
+let strict = false;
+
+/** Beyond the limit the text is counted and no longer kept, so that an error can name the size; this is where counting ends. */
+const COUNT_FACTOR = 16;
+const MAX_STEPS = 4_000_000;
+
+const put = (piece) => {
+  out += piece;
+  if (out.length > limit) {
+    seen += out.length;
+    out = '';
+    if (seen > limit * COUNT_FACTOR) throw STOP;
+  }
+};
+
+// Where the writer stands: a chain up to the root. A class with fields, because fields are defined and not assigned (a body may put setters on
+// `Object.prototype`), and because a null-prototype literal would be a slow dictionary.
+class Place {
+  value = null;
+  key;
+  up;
+  depth;
+  constructor(key, up) {
+    this.key = key;
+    this.up = up;
+    this.depth = up === null ? 0 : up.depth + 1;
+  }
+}
+setPrototypeOf(Place.prototype, null);
+
+const isIdentifier = (text) => {
+  if (text.length === 0) return false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c === '_' || c === '$';
+    if (!letter && !(i > 0 && c >= '0' && c <= '9')) return false;
+  }
+  return true;
+};
+
+const pathOf = (at, root) => {
+  let text = '';
+  for (let p = at; p !== null && p.up !== null; p = p.up) {
+    text = (typeof p.key === 'number' ? `[${p.key}]` : isIdentifier(p.key) ? `.${p.key}` : `[${quote(p.key)}]`) + text;
+  }
+  return root + text;
+};
+
+const pointerOf = (at) => {
+  let text = '';
+  for (let p = at; p !== null && p.up !== null; p = p.up) {
+    let key = `${p.key}`;
+    if (stringIndexOf(key, '~') >= 0 || stringIndexOf(key, '/') >= 0) {
+      let escaped = '';
+      for (let i = 0; i < key.length; i++) escaped += key[i] === '~' ? '~0' : key[i] === '/' ? '~1' : key[i];
+      key = escaped;
+    }
+    text = '/' + key + text;
+  }
+  return text === '' ? '/' : text;
+};
+
+const refuse = (at, what) => {
+  throw new TypeErrorCtor(`${pathOf(at, 'args')} must be plain JSON, not ${what}`);
+};
+
+const mark = (name, text, at, what) => {
+  if (strict) refuse(at, what);
+  put(`{"${name}":${quote(text)}}`);
+};
+
+const unreadable = (why, at) => mark('$unreadable', why, at, `something that cannot be read (${why})`);
+
+/** Runs a built-in that throws on a foreign brand; undefined then. */
+const brand = (probe, value) => {
+  try {
+    return probe(value);
+  } catch {
+    return undefined;
+  }
+};
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+const base64 = (buffer, offset, length) => {
+  const view = new Uint8ArrayCtor(buffer, offset, length);
+  let text = '';
+  let i = 0;
+  for (; i + 2 < length; i += 3) {
+    const n = (view[i] << 16) | (view[i + 1] << 8) | view[i + 2];
+    text += ALPHABET[n >> 18] + ALPHABET[(n >> 12) & 63] + ALPHABET[(n >> 6) & 63] + ALPHABET[n & 63];
+    if (text.length > limit) {
+      // The rest is counted only.
+      put(text);
+      seen += ((length - i) / 3) * 4;
+      throw STOP;
+    }
+  }
+  if (i < length) {
+    const n = (view[i] << 16) | ((i + 1 < length ? view[i + 1] : 0) << 8);
+    text += ALPHABET[n >> 18] + ALPHABET[(n >> 12) & 63] + (i + 1 < length ? ALPHABET[(n >> 6) & 63] : '=') + '=';
+  }
+  return text;
+};
+
+const putBytes = (buffer, offset, length) => put(`{"$bytes":"${base64(buffer, offset, length)}"}`);
+
+const writeString = (text) => {
+  if (text.length > limit) {
+    seen += text.length + 2;
+    if (seen > limit * COUNT_FACTOR) throw STOP;
+    out = '';
+    return;
+  }
+  put(quote(text));
+};
+
+const writePrimitive = (value, at) => {
+  switch (typeof value) {
+    case 'string':
+      return writeString(value);
+    case 'number':
+      // Minus zero is 0 in JSON text, as `JSON.stringify` has it.
+      return numberIsFinite(value) ? put(value === 0 ? '0' : `${value}`) : mark('$number', `${value}`, at, `the number ${value}`);
+    case 'boolean':
+      return put(value ? 'true' : 'false');
+    case 'undefined':
+      return strict ? refuse(at, 'undefined') : put('null');
+    case 'bigint':
+      return mark('$bigint', bigintText(value), at, 'a bigint');
+    case 'symbol':
+      return mark('$symbol', symbolDescription(value) ?? '', at, 'a symbol');
+    default:
+      return mark('$function', functionName(value), at, 'a function');
+  }
+};
+
+export const functionName = (value) => {
+  const found = brand((f) => getOwnPropertyDescriptor(f, 'name'), value);
+  return found !== undefined && hasOwn(found, 'value') && typeof found.value === 'string' ? found.value : '';
+};
+
+const write = (value, at) => {
+  if (++steps > MAX_STEPS) {
+    seen += limit + 1;
+    throw STOP;
+  }
+  if (value === null) return put('null');
+  if (typeof value !== 'object') return writePrimitive(value, at);
+  for (let p = at.up; p !== null; p = p.up) {
+    if (p.value === value) return mark('$circular', pointerOf(p), at, `a reference back to ${strict ? pathOf(p, 'args') : ''}`);
+  }
+  if (at.depth > MAX_DEPTH) return unreadable(`nested deeper than ${MAX_DEPTH} levels`, at);
+  at.value = value;
+  return writeObject(value, at);
+};
+
+const writeObject = (value, at) => {
+  let proto;
+  let toJSON;
+  try {
+    proto = getPrototypeOf(value);
+    toJSON = value.toJSON;
+  } catch (error) {
+    return unreadable(reasonOf(error), at);
+  }
+  const plain = proto === ObjectProto || proto === null;
+  if (!plain && !isArraySafely(value)) {
+    const time = brand(dateTime, value);
+    if (time !== undefined && !numberIsFinite(time)) return unreadable('invalid date', at);
+    if (time !== undefined && typeof toJSON !== 'function') return put(quote(dateIso(value)));
+  }
+  if (typeof toJSON === 'function') {
+    let replaced;
+    try {
+      replaced = value.toJSON(`${at.key}`);
+    } catch (error) {
+      return unreadable(reasonOf(error), at);
+    }
+    // The result is written as it is; a second `toJSON` on it is not asked.
+    if (replaced === null || typeof replaced !== 'object') return replaced === null ? put('null') : writePrimitive(replaced, at);
+    if (replaced !== value) {
+      for (let p = at.up; p !== null; p = p.up) {
+        if (p.value === replaced) return mark('$circular', pointerOf(p), at, 'a reference back to a parent');
+      }
+      at.value = replaced;
+      value = replaced;
+      try {
+        proto = getPrototypeOf(value);
+      } catch (error) {
+        return unreadable(reasonOf(error), at);
+      }
+    }
+  }
+  if (isArraySafely(value)) return writeArray(value, at);
+  if (proto === ObjectProto || proto === null) return writeRecord(value, at);
+  return writeSpecial(value, at);
+};
+
+const reasonOf = (error) => {
+  const text = typeof error === 'object' && error !== null ? textOf(readSafely(error, 'message', ''), '') : textOf(error, '');
+  return text === '' ? 'reading it threw' : stringSlice(text, 0, 200);
+};
+
+const writeArray = (value, at) => {
+  let length;
+  try {
+    length = value.length;
+  } catch (error) {
+    return unreadable(reasonOf(error), at);
+  }
+  if (typeof length !== 'number' || !(length >= 0)) return unreadable('an array without a length', at);
+  put('[');
+  for (let i = 0; i < length; i++) {
+    if (i > 0) put(',');
+    writeProperty(value, i, at);
+  }
+  put(']');
+};
+
+/** Reads `value[key]` once and writes it. */
+const writeProperty = (value, key, at) => {
+  let item;
+  const here = new Place(key, at);
+  try {
+    item = value[key];
+  } catch (error) {
+    return unreadable(reasonOf(error), here);
+  }
+  return write(item, here);
+};
+
+const writeRecord = (value, at) => {
+  put('{');
+  writeFields(value, at, true);
+  put('}');
+};
+
+const writeFields = (value, at, first) => {
+  let names;
+  try {
+    names = keys(value);
+  } catch (error) {
+    // A proxy that hides its keys: an object with one honest field.
+    if (strict) refuse(at, `something that cannot be read (${reasonOf(error)})`);
+    put(`${first ? '' : ','}"$unreadable":${quote(reasonOf(error))}`);
+    return;
+  }
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i];
+    const here = new Place(name, at);
+    let item;
+    let failed = false;
+    try {
+      item = value[name];
+    } catch (error) {
+      item = error;
+      failed = true;
+    }
+    // As in JSON, an argument that is `undefined` is an argument not given.
+    if (strict && !failed && item === undefined) continue;
+    put(first ? `${quote(name)}:` : `,${quote(name)}:`);
+    first = false;
+    if (failed) unreadable(reasonOf(item), here);
+    else write(item, here);
+  }
+};
+
+const writeSpecial = (value, at) => {
+  const state = promiseState(value);
+  if (state !== null) {
+    if (strict) refuse(at, 'a promise (await it first)');
+    if (state[0] === FULFILLED) return write(state[1], new Place(at.key, at.up));
+    return put(`{"$promise":"${state[0] === PENDING ? 'pending' : 'rejected'}"}`);
+  }
+  const tag = brand(typedArrayTag, value);
+  if (tag !== undefined) {
+    if (strict) refuse(at, `a ${tag}`);
+    if (tag === 'Uint8Array' || tag === 'Uint8ClampedArray') return putBytes(typedArrayBuffer(value), typedArrayOffset(value), typedArrayBytes(value));
+    put('[');
+    const length = typedArrayLength(value);
+    for (let i = 0; i < length; i++) {
+      if (i > 0) put(',');
+      writePrimitive(value[i], at);
+    }
+    return put(']');
+  }
+  if (isPrototypeOf(ErrorProto, value)) {
+    if (strict) refuse(at, 'an Error');
+    return writeError(value, at);
+  }
+  if (brand(mapSize, value) !== undefined) {
+    if (strict) refuse(at, 'a Map');
+    return writeMap(value, at);
+  }
+  if (brand(setSize, value) !== undefined) {
+    if (strict) refuse(at, 'a Set');
+    return writeSet(value, at);
+  }
+  const length = brand(arrayBufferBytes, value);
+  if (length !== undefined) {
+    if (strict) refuse(at, 'an ArrayBuffer');
+    return putBytes(value, 0, length);
+  }
+  const viewLength = brand(dataViewBytes, value);
+  if (viewLength !== undefined) {
+    if (strict) refuse(at, 'a DataView');
+    return putBytes(dataViewBuffer(value), dataViewOffset(value), viewLength);
+  }
+  const boxed = brand(stringValue, value) ?? brand(numberValue, value) ?? brand(booleanValue, value) ?? brand(bigintValue, value);
+  if (boxed !== undefined) {
+    if (strict) refuse(at, `a boxed ${typeof boxed}`);
+    return writePrimitive(boxed, at);
+  }
+  const pattern = brand(regexpSource, value);
+  if (pattern !== undefined) {
+    if (strict) refuse(at, 'a regular expression');
+    return put(quote(pattern));
+  }
+  // An instance of a class: its own enumerable fields, as in JSON.
+  return writeRecord(value, at);
+};
+
+const regexpSource = (value) => (isRegExp(value) === undefined ? undefined : textOf(regexpText(value), undefined));
+
+const writeMap = (value, at) => {
+  put('{"$map":[');
+  let i = 0;
+  mapForEach(value, (item, key) => {
+    put(i > 0 ? ',[' : '[');
+    const here = new Place(i, at);
+    write(key, new Place(0, here));
+    put(',');
+    write(item, new Place(1, here));
+    put(']');
+    i++;
+  });
+  put(']}');
+};
+
+const writeSet = (value, at) => {
+  put('{"$set":[');
+  let i = 0;
+  setForEach(value, (item) => {
+    if (i > 0) put(',');
+    write(item, new Place(i, at));
+    i++;
+  });
+  put(']}');
+};
+
+const writeError = (value, at) => {
+  put(`{"$error":{"name":${quote(textOf(readSafely(value, 'name', 'Error'), 'Error'))},"message":${quote(textOf(readSafely(value, 'message', ''), ''))}`);
+  writeOwn(value, 'cause', at);
+  writeOwn(value, 'errors', at);
+  // Own fields such as `code`; name, message and stack are not enumerable unless a body made them so.
+  let names;
+  try {
+    names = keys(value);
+  } catch {
+    names = [];
+  }
+  for (let i = 0; i < names.length; i++) {
+    const key = names[i];
+    if (key === 'name' || key === 'message' || key === 'stack' || key === 'cause' || key === 'errors') continue;
+    put(`,${quote(key)}:`);
+    writeProperty(value, key, at);
+  }
+  put('}}');
+};
+
+const writeOwn = (value, key, at) => {
+  try {
+    if (!hasOwn(value, key)) return;
+  } catch {
+    return;
+  }
+  put(`,"${key}":`);
+  writeProperty(value, key, at);
+};
+
+const run = (value, most, asArguments) => {
+  const outerOut = out;
+  const outerSeen = seen;
+  const outerLimit = limit;
+  const outerSteps = steps;
+  const outerStrict = strict;
+  out = '';
+  seen = 0;
+  limit = most;
+  steps = 0;
+  strict = asArguments;
+  let cut = false;
+  try {
+    try {
+      write(value, new Place('', null));
+    } catch (error) {
+      if (error !== STOP) throw error;
+      cut = true;
+    }
+    // `size` is a lower bound when `cut`: the rest was not looked at.
+    return { __proto__: null, text: out, over: cut || seen > 0, cut, size: seen + out.length };
+  } finally {
+    out = outerOut;
+    seen = outerSeen;
+    limit = outerLimit;
+    steps = outerSteps;
+    strict = outerStrict;
+  }
+};
+
+/** JSON text of a result, with the marked forms. `over` when the text would be longer than `most` units. */
+export const encodeValue = (value, most) => run(value, most, false);
+
+/** JSON text of call arguments; a TypeError names the path of what is not plain JSON. */
+export const encodeArguments = (value, most) => run(value, most, true);
+
+export const valueTypeOf = (value) => (value === null ? 'null' : typeof value === 'object' ? (isArraySafely(value) ? 'array' : 'object') : typeof value);

@@ -1,0 +1,120 @@
+// The error of an answer, made from whatever a body threw. Reading it may run the body's code once more, and none of it may throw out of here.
+import {
+  ErrorProto, RangeErrorCtor, WeakMapCtor, isPrototypeOf, keys, hasOwn, stringSlice, weakHas, weakSet, weakGet, defineProperty,
+} from './primordials.js';
+import { adviceFor } from './advice.js';
+import { encodeValue } from './encode.js';
+import { placeOf } from './stack.js';
+import { quote, readSafely, textOf } from './text.js';
+
+const MAX_MESSAGE = 16_384;
+const MAX_STACK = 16_384;
+const MAX_DATA = 65_536;
+
+/** Errors the bridge itself made for failed calls, with their code: a body cannot make others look like them. */
+const callCodes = new WeakMapCtor();
+
+const hidden = (object, key, value) => defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
+const shown = (object, key, value) => defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+
+/** Turns `error` (made where the call was made, so that its stack names that line) into the error of a failed call. */
+export const failedCall = (error, message, code, name, toolId, data) => {
+  hidden(error, 'name', name);
+  hidden(error, 'message', message);
+  shown(error, 'code', code);
+  shown(error, 'data', data);
+  if (toolId !== undefined) shown(error, 'toolId', toolId);
+  weakSet(callCodes, error, code);
+  return error;
+};
+
+const isError = (value) => {
+  try {
+    return typeof value === 'object' && value !== null && isPrototypeOf(ErrorProto, value);
+  } catch {
+    return false;
+  }
+};
+
+const encodeSafely = (value, most) => {
+  try {
+    const coded = encodeValue(value, most);
+    return coded.over ? null : coded.text;
+  } catch {
+    return null;
+  }
+};
+
+/** Own enumerable fields of an error (`code`, `data` ...) as JSON text, or 'null'. */
+const fieldsOf = (error) => {
+  try {
+    const names = keys(error);
+    const picked = {};
+    let any = false;
+    for (let i = 0; i < names.length; i++) {
+      const key = names[i];
+      if (key === 'name' || key === 'message' || key === 'stack') continue;
+      shown(picked, key, readSafely(error, key, null));
+      any = true;
+    }
+    if (hasOwn(error, 'cause')) {
+      shown(picked, 'cause', readSafely(error, 'cause', null));
+      any = true;
+    }
+    return any ? (encodeSafely(picked, MAX_DATA) ?? 'null') : 'null';
+  } catch {
+    return 'null';
+  }
+};
+
+const clip = (text, most) => (text.length > most ? `${stringSlice(text, 0, most)}… (${text.length - most} more)` : text);
+
+const isAllocationFailure = (error, message) =>
+  isPrototypeOf(RangeErrorCtor.prototype, error) && (message === 'Array buffer allocation failed' || message === 'Out of memory');
+
+/** `{code, name, message, stack, place, data}` of a thrown value; `data` is JSON text. */
+export const describeThrown = (thrown, code) => {
+  if (!isError(thrown)) return describeOther(thrown, code);
+  const name = textOf(readSafely(thrown, 'name', 'Error'), 'Error');
+  const message = textOf(readSafely(thrown, 'message', ''), '');
+  const stack = readSafely(thrown, 'stack', undefined);
+  const advice = adviceFor(name, message);
+  let verdict = code;
+  if (isAllocationFailure(thrown, message)) verdict = 'memory_limit';
+  else if (weakHas(callCodes, thrown) && weakGet(callCodes, thrown) === 'call_limit') verdict = 'call_limit';
+  return {
+    __proto__: null,
+    code: verdict,
+    name: clip(name, 200),
+    message: clip(advice === '' ? message : `${message}; ${advice}`, MAX_MESSAGE),
+    stack: typeof stack === 'string' ? clip(stack, MAX_STACK) : undefined,
+    place: placeOf(thrown),
+    data: fieldsOf(thrown),
+  };
+};
+
+const describeOther = (thrown, code) => {
+  const text = typeof thrown === 'string' ? thrown : encodeSafely(thrown, MAX_MESSAGE);
+  const data = encodeSafely(thrown, MAX_DATA) ?? 'null';
+  return {
+    __proto__: null,
+    code,
+    name: 'Error',
+    message: clip(`thrown: ${text ?? 'a value that cannot be shown'}`, MAX_MESSAGE),
+    stack: undefined,
+    place: undefined,
+    data,
+  };
+};
+
+export const plainError = (code, name, message) => ({ __proto__: null, code, name, message, stack: undefined, place: undefined, data: 'null' });
+
+/** The `error` member of the answer, as JSON text. `value` and `valueType` are what the body had returned, if it had. */
+export const errorText = (error, value, valueType) => {
+  let data = `{"code":${quote(error.code)},"name":${quote(error.name)}`;
+  if (error.place !== undefined) data += `,"line":${error.place.line},"column":${error.place.column}`;
+  if (error.stack !== undefined) data += `,"stack":${quote(error.stack)}`;
+  data += `,"data":${error.data}`;
+  if (value !== undefined) data += `,"value":${value},"valueType":${quote(valueType)}`;
+  return `{"code":-32000,"message":${quote(error.message)},"data":${data}}}`;
+};
