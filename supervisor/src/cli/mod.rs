@@ -1,0 +1,3 @@
+//! x
+/// x
+pub fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }

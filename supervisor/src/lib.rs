@@ -1,0 +1,31 @@
+//! Runs short, hostile JavaScript against a tool catalog, each body in its own short-lived, locked-down Node process.
+//!
+//! # Vocabulary
+//!
+//! - **body**: the JavaScript that a model wrote. **run**: one execution of one body. **child**: the Node process of one run.
+//! - **catalog**: the tools that one run may see ([`catalog::Catalog`]).
+//! - **gate**: policy, approval and hooks before a call.
+//! - **ledger**: the list of a run's requests with their honest states ([`CallEntry`]).
+//! - **wall**: one isolation layer ([`launch::Wall`]). **report**: the result of a run ([`RunReport`]).
+//!
+//! # The rules of this crate
+//!
+//! No body byte leaves for a child before [`launch::Confined`] says that its walls stand. What a child says is a claim. Every end of a run is a
+//! report, not an error, and comes after the child is reaped. No global state: two supervisors can live in one process.
+//!
+//! The public interface is [`Supervisor`], [`RunRequest`], [`RunHandle`], [`RunReport`], and the modules [`catalog`], [`gate`] and [`launch`].
+
+mod bridge;
+pub mod catalog;
+pub mod cli;
+pub mod gate;
+pub mod launch;
+mod run;
+mod telemetry;
+
+pub use codemode_protocol::{JsonText, Level, Limit, LimitError, RunLimits, ValueType};
+pub use run::{
+    Ahead, Builder, CallEntry, CallState, ErrorCode, InvalidBody, LogEntry, Method, Resources, RunError, RunEvent, RunHandle, RunReport, RunRequest,
+    Supervisor, Timing,
+};
+pub use telemetry::{Selected, SourceCounts, Telemetry};

@@ -1,0 +1,7 @@
+//! The `codemode` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    codemode::cli::main()
+}

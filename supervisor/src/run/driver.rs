@@ -1,0 +1,330 @@
+//! The loop of one run: waits for whatever comes first, tells the machine, does what the machine says.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codemode_protocol::{CallCode as WireCode, JsonText, MAX_DEPTH, Received, RequestId, Run, RunLimits, Violation, WireError};
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, Sleep};
+
+use super::answer::Answer;
+use super::cut;
+use super::event::RunEvent;
+use super::limits;
+use super::report::{RunError, RunReport};
+use super::state::{Action, Event, Machine};
+use super::work::{Desk, Outcome, within_depth};
+use crate::bridge::{Bridge, Turn};
+use crate::catalog::{CallFailure, Catalog};
+use crate::launch::{self, Confined, Ended, Isolation};
+
+/// A failure's message and its tool's id go into an error of the guest; a dump in there helps nobody.
+const MESSAGE_BYTES: usize = 16 * 1024;
+const NAME_BYTES: usize = 256;
+/// The same for its data.
+const DATA_BYTES: usize = 64 * 1024;
+/// Levels around the data of an error: the message, its `error`, its `data`.
+const DATA_ENVELOPE_DEPTH: u32 = 3;
+
+/// The process at the other end, as the loop needs it.
+pub(crate) trait Process: Send {
+    /// Resolves when the process has ended; cancel-safe.
+    fn exited(&mut self) -> impl Future<Output = ()> + Send;
+    /// Ends it and its group if need be, reaps it, accounts for it.
+    fn finish(self) -> impl Future<Output = Ended> + Send;
+}
+
+impl Process for launch::Child {
+    fn exited(&mut self) -> impl Future<Output = ()> + Send {
+        self.exited()
+    }
+
+    fn finish(self) -> impl Future<Output = Ended> + Send {
+        self.finish()
+    }
+}
+
+/// A child that may be sent a body.
+#[derive(Debug)]
+pub(crate) struct Ready<P> {
+    pub(crate) stream: UnixStream,
+    pub(crate) process: P,
+    pub(crate) isolation: Isolation,
+}
+
+impl From<Confined> for Ready<launch::Child> {
+    fn from(confined: Confined) -> Self {
+        Ready { stream: confined.bridge, process: confined.child, isolation: confined.isolation }
+    }
+}
+
+/// What a run needs besides its child.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) run: Run,
+    pub(crate) run_id: Arc<str>,
+    pub(crate) limits: RunLimits,
+    pub(crate) catalog: Arc<dyn Catalog>,
+    /// Somebody who listens. What is sent is bounded by the limits of the run, so the channel need not be, and never holds the run up.
+    pub(crate) events: Option<mpsc::UnboundedSender<RunEvent>>,
+    /// True, or no sender any more: the caller does not want the run.
+    pub(crate) cancel: watch::Receiver<bool>,
+}
+
+/// Runs a body in the child that `launch` brings, to its report.
+pub(crate) async fn drive<P: Process>(setup: Setup, launch: impl Future<Output = Result<Ready<P>, RunError>>) -> RunReport {
+    let machine = Machine::new(setup.limits, setup.catalog.summary(), setup.events.is_some());
+    let mut driver = Driver {
+        started: Instant::now(),
+        machine,
+        desk: Desk::new(setup.catalog, setup.run_id, limits::size(setup.limits.result_bytes())),
+        bridge: None,
+        process: None,
+        isolation: None,
+        run: setup.run,
+        limits: setup.limits,
+        events: setup.events,
+    };
+    driver.tell(RunEvent::Started);
+    let mut alarm = Alarm::new();
+    let mut cancel = setup.cancel;
+    driver.launch(launch, &mut alarm, &mut cancel).await;
+    driver.body(&mut alarm, &mut cancel).await;
+    driver.machine.into_report(driver.isolation)
+}
+
+struct Driver<P> {
+    started: Instant,
+    machine: Machine,
+    desk: Desk,
+    /// Gone as soon as nothing more is wanted from the child.
+    bridge: Option<Bridge>,
+    process: Option<P>,
+    isolation: Option<Isolation>,
+    run: Run,
+    limits: RunLimits,
+    events: Option<mpsc::UnboundedSender<RunEvent>>,
+}
+
+impl<P: Process> Driver<P> {
+    async fn launch(&mut self, launch: impl Future<Output = Result<Ready<P>, RunError>>, alarm: &mut Alarm, cancel: &mut watch::Receiver<bool>) {
+        let event = tokio::select! {
+            biased;
+            () = cancelled(cancel) => Event::Cancelled,
+            () = alarm.wait(self.deadline()) => Event::Clock,
+            launched = launch => match launched {
+                Ok(ready) => {
+                    self.bridge = Some(Bridge::new(ready.stream, &self.limits));
+                    self.process = Some(ready.process);
+                    self.tell(RunEvent::Confined(ready.isolation.clone()));
+                    self.isolation = Some(ready.isolation);
+                    Event::Launched
+                }
+                Err(error) => Event::LaunchFailed(error),
+            },
+        };
+        self.handle(event).await;
+    }
+
+    async fn body(&mut self, alarm: &mut Alarm, cancel: &mut watch::Receiver<bool>) {
+        let mut exited = false;
+        let mut heard_cancel = false;
+        while !self.machine.is_over() {
+            let deadline = self.deadline();
+            let listens = self.machine.listens();
+            // What ends a run comes before what keeps it busy, whoever is louder.
+            let event = tokio::select! {
+                biased;
+                () = cancelled(cancel), if !heard_cancel => {
+                    heard_cancel = true;
+                    Event::Cancelled
+                }
+                () = alarm.wait(deadline) => Event::Clock,
+                () = exit_of(self.process.as_mut()), if !exited => {
+                    exited = true;
+                    Event::ChildExited
+                }
+                (seq, outcome) = self.desk.next() => {
+                    self.outcome(seq, outcome).await;
+                    continue;
+                }
+                turn = turn_of(self.bridge.as_mut()), if listens => self.event_of(turn),
+            };
+            let left = matches!(event, Event::ChildExited);
+            self.handle(event).await;
+            if left {
+                self.hear_out().await;
+            }
+        }
+    }
+
+    /// A child that is gone may have answered first: reads what is left of it, without waiting.
+    async fn hear_out(&mut self) {
+        if let Some(bridge) = &mut self.bridge {
+            bridge.drain();
+        }
+        while self.machine.listens()
+            && let Some(bridge) = &mut self.bridge
+        {
+            let turn = bridge.next_leftover();
+            let last = !matches!(turn, Turn::Received(_));
+            let event = self.event_of(turn);
+            self.handle(event).await;
+            if last {
+                break;
+            }
+        }
+    }
+
+    fn event_of(&self, turn: Turn) -> Event {
+        match turn {
+            Turn::Received(Received::Hello(_)) => Event::Greeted,
+            Turn::Received(Received::Console(console)) => Event::Console { level: console.level, text: console.text, dropped: console.dropped },
+            Turn::Received(Received::Request(request)) => Event::Asked { ask: request.ask, over_budget: false },
+            Turn::Received(Received::OverBudget(request)) => Event::Asked { ask: request.ask, over_budget: true },
+            Turn::Received(Received::CallLimit) => Event::CallLimit,
+            Turn::Received(Received::Answer(answer)) => Event::Answered(Answer::of_child(answer, &self.limits)),
+            Turn::Violation(violation) => Event::Violation(Violation::to_string(&violation)),
+            Turn::Closed => Event::BridgeClosed,
+        }
+    }
+
+    async fn outcome(&mut self, seq: u64, outcome: Outcome) {
+        for event in events_of(seq, outcome).into_iter().flatten() {
+            self.handle(event).await;
+        }
+    }
+
+    /// Tells the machine, and does what it says until it says no more.
+    async fn handle(&mut self, event: Event) {
+        let mut actions = VecDeque::from(self.machine.handle(self.now(), event));
+        while let Some(action) = actions.pop_front() {
+            match action {
+                Action::SendRun => actions.extend(self.send_run()),
+                Action::Resolve { seq, ask } => {
+                    if let Some(outcome) = self.desk.resolve(seq, ask) {
+                        for event in events_of(seq, outcome).into_iter().flatten() {
+                            actions.extend(self.machine.handle(self.now(), event));
+                        }
+                    }
+                }
+                Action::Dispatch { seq, call } => self.desk.call(seq, call),
+                Action::Reply { seq, result } => actions.extend(self.reply(seq, result)),
+                Action::CloseBridge => self.close(),
+                Action::Kill => {
+                    self.close();
+                    if let Some(process) = self.process.take() {
+                        let ended = process.finish().await;
+                        actions.extend(self.machine.handle(self.now(), Event::Reaped(ended)));
+                    }
+                }
+                Action::Tell(event) => self.tell(event),
+                Action::Finish => self.close(),
+            }
+        }
+    }
+
+    fn send_run(&mut self) -> Vec<Action> {
+        let sent = self.bridge.as_mut().map(|bridge| bridge.send_run(&self.run));
+        if let Some(Ok(())) = sent { Vec::new() } else { self.machine.handle(self.now(), Event::Broken("the body could not be put into a frame")) }
+    }
+
+    fn reply(&mut self, seq: u64, result: Result<JsonText, CallFailure>) -> Vec<Action> {
+        // Closed by an action before this one: nobody listens any more.
+        let Some(bridge) = &mut self.bridge else { return Vec::new() };
+        let sent = RequestId::new(seq).map(|id| match result {
+            Ok(value) => bridge.reply(id, Ok(&value)),
+            Err(failure) => bridge.reply(id, Err(&wire_error(failure))),
+        });
+        if let Some(Ok(())) = sent { Vec::new() } else { self.machine.handle(self.now(), Event::Broken("an answer could not be put into a frame")) }
+    }
+
+    fn close(&mut self) {
+        self.bridge = None;
+        self.desk.clear();
+    }
+
+    fn tell(&self, event: RunEvent) {
+        if let Some(events) = &self.events {
+            // Nobody listening any more is no reason to stop.
+            let _ = events.send(event);
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.machine.deadline().map(|at| self.started + at)
+    }
+}
+
+/// One timer for the whole run, moved only when the deadline moves.
+struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Alarm {
+    fn new() -> Self {
+        Alarm { sleep: Box::pin(tokio::time::sleep_until(Instant::now())) }
+    }
+
+    async fn wait(&mut self, deadline: Option<Instant>) {
+        let Some(deadline) = deadline else { return std::future::pending().await };
+        if self.sleep.deadline() != deadline {
+            self.sleep.as_mut().reset(deadline);
+        }
+        // Once it is over it stays so: a deadline that is still the same is still over.
+        self.sleep.as_mut().await;
+    }
+}
+
+async fn cancelled(cancel: &mut watch::Receiver<bool>) {
+    // An error means that the handle is gone, which is the other way to say it.
+    let _ = cancel.wait_for(|cancelled| *cancelled).await;
+}
+
+async fn exit_of<P: Process>(process: Option<&mut P>) {
+    match process {
+        Some(process) => process.exited().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn turn_of(bridge: Option<&mut Bridge>) -> Turn {
+    match bridge {
+        Some(bridge) => bridge.turn().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn events_of(seq: u64, outcome: Outcome) -> [Option<Event>; 2] {
+    match outcome {
+        Outcome::Answer(result) => [Some(Event::Settled { seq, result }), None],
+        Outcome::Checked { id, source, checked } => {
+            let then = match checked {
+                Ok(call) => Event::Checked { seq, call },
+                Err(failure) => Event::Settled { seq, result: Err(failure) },
+            };
+            [Some(Event::Resolved { seq, id, source }), Some(then)]
+        }
+    }
+}
+
+/// A failure as it goes to the child, with everything bounded that a backend may have made long.
+fn wire_error(failure: CallFailure) -> WireError {
+    let data = Some(&failure.data).filter(|data| !data.is_null() && within_depth(data, MAX_DEPTH - DATA_ENVELOPE_DEPTH));
+    WireError {
+        // Both lists are the contract's, word for word; a test compares them.
+        code: WireCode::from_word(failure.code.as_str()).unwrap_or(WireCode::ToolError),
+        message: cut::middle(failure.message, MESSAGE_BYTES).0,
+        name: cut::middle(failure.name, NAME_BYTES).0,
+        tool_id: Some(cut::middle(failure.tool_id, NAME_BYTES).0).filter(|id| !id.is_empty()),
+        data: data.and_then(|data| JsonText::of(data).ok()).filter(|data| data.bytes() <= DATA_BYTES),
+    }
+}

@@ -1,0 +1,54 @@
+//! What a run tells while it goes on.
+
+use serde::Serialize;
+
+use super::console::LogEntry;
+use super::ledger::{CallEntry, Method};
+use super::report::ErrorCode;
+use crate::launch::Isolation;
+
+/// A step of a run. Steps are told in the order in which they happened; `Ended` is the last.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunEvent {
+    /// A child is asked for.
+    Started,
+    /// It has proved its walls; the body is sent now.
+    Confined(Isolation),
+    /// The body wrote to its console. Only as much is told as the report keeps: after that, see the report.
+    Log(LogEntry),
+    /// A request came.
+    CallQueued {
+        /// Its number in the ledger.
+        seq: u64,
+        /// What was asked for.
+        method: Method,
+        /// The tool, as the body named it.
+        id: Option<String>,
+    },
+    /// A call waits for a person.
+    ApprovalStarted {
+        /// Its number in the ledger.
+        seq: u64,
+    },
+    /// It waits no longer.
+    ApprovalEnded {
+        /// Its number in the ledger.
+        seq: u64,
+    },
+    /// The backend is asked.
+    CallSent {
+        /// Its number in the ledger.
+        seq: u64,
+        /// The tool.
+        id: String,
+    },
+    /// A request has its final state.
+    CallEnded(CallEntry),
+    /// The child is gone and the report is there.
+    Ended {
+        /// The class of the error, if there is one.
+        code: Option<ErrorCode>,
+    },
+}

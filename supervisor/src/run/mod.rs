@@ -1,0 +1,28 @@
+//! One run: from a request to a report.
+//!
+//! *Machine* (`state`): what follows from what happened, pure. *Driver*: the one loop that does the I/O. *Ledger*: the run's requests and their
+//! honest states. Everything that can end a run is an event of the machine; nothing ends one by returning early.
+
+mod answer;
+mod console;
+mod cut;
+mod driver;
+mod event;
+mod ledger;
+mod limits;
+mod report;
+mod request;
+mod requests;
+mod state;
+mod supervisor;
+mod timing;
+mod verdict;
+mod work;
+
+pub use console::LogEntry;
+pub use event::RunEvent;
+pub use ledger::{CallEntry, CallState, Method};
+pub use report::{ErrorCode, Resources, RunError, RunReport};
+pub use request::{InvalidBody, RunRequest};
+pub use supervisor::{Ahead, Builder, RunHandle, Supervisor};
+pub use timing::Timing;
