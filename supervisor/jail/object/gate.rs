@@ -1,119 +1,185 @@
-//! Stage 2, and the libc symbols through which Node meets the jail.
+//! The gate: where a booted process waits for an order, is armed, or as a template is copied and the copy armed.
 //!
-//! The bridge reads one byte from descriptor 3 when it is ready for a body: that read is the gate. It returns `A` when the process is armed, and
-//! the bytes after it are the run's.
+//! The bridge reads one byte from descriptor 3 when it is ready for a body. That read returns `A` in an armed process: the bytes after it are the
+//! run's. In a fork of a template it may return `D` some times before: then a conversation of the plan's follows, the answer to it goes nowhere,
+//! and the bridge comes back to the gate. No process reads a byte that came from a body before it is armed.
 
-use crate::stage_one::{BRIDGE, REPORT, plan, tell};
-use crate::sys::{self, SigInfo};
-use crate::wire::{ARM_LEN, Arm, Event, Plan, Step};
 use crate::EXIT_NOT_JAILED;
-use core::ffi::{c_int, c_long, c_void};
-use core::sync::atomic::{AtomicBool, Ordering};
+use crate::stage_one::{BRIDGE, Outcome, REPORT, answer_to, parent_death, plan, tell};
+use crate::sys::{self, SigInfo};
+use crate::wire::{Event, FLAG_TEMPLATE, ORDER_LEN, Order, Plan, Step};
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-/// Exit code of a process that V8 or Node gave up on: what a shell reports for SIGABRT.
-const EXIT_ABORTED: c_int = 134;
+/// How far this process has come. Read and written by the one thread that runs JavaScript; others only look.
+static STAGE: AtomicU8 = AtomicU8::new(BOOTING);
+const BOOTING: u8 = 0;
+const DRY: u8 = 1;
+const ARMED: u8 = 2;
 
-static ARMED: AtomicBool = AtomicBool::new(false);
+/// The limits of the order in hand, from the fork to the arming.
+static LIMITS: [AtomicU64; 3] = [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)];
+/// Dry runs left, and how far the one under way has read.
+static DRY_LEFT: AtomicU64 = AtomicU64::new(0);
+static DRY_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// `read(2)` for Node. Descriptor 3 is ours: the gate, and end-of-file is the end.
+/// Whether Node's own event loop is out of the game.
+pub fn is_past_boot() -> bool {
+    STAGE.load(Ordering::Relaxed) != BOOTING
+}
+
+/// Whether a dry run is under way.
+pub fn is_dry() -> bool {
+    STAGE.load(Ordering::Relaxed) == DRY
+}
+
+/// What a read of `count` bytes from the bridge gives, when it is not simply the kernel's to answer.
 ///
 /// # Safety
-/// As `read(2)`: `buffer` must be valid for writes of `count` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, count: usize) -> isize {
-    if fd == BRIDGE && count == 1 && !ARMED.load(Ordering::Relaxed) {
-        arm(&plan());
-        // SAFETY: the caller gave room for `count` = 1 byte.
-        unsafe { buffer.cast::<u8>().write(b'A') };
+/// `buffer` must be valid for writes of `count` bytes.
+pub unsafe fn bridge_read(buffer: *mut c_void, count: usize) -> isize {
+    let byte = match STAGE.load(Ordering::Relaxed) {
+        BOOTING if count == 1 => Some(wait_for_order()),
+        DRY if count > 0 => {
+            let dry = plan().dry.get(DRY_AT.load(Ordering::Relaxed)..).unwrap_or_default();
+            if dry.is_empty() {
+                Some(next_dry_run())
+            } else {
+                let take = dry.len().min(count);
+                // SAFETY: `take` is at most `count`, for which the caller vouches, and at most what is left of `dry`, which is another place.
+                unsafe { core::ptr::copy_nonoverlapping(dry.as_ptr(), buffer.cast(), take) };
+                DRY_AT.fetch_add(take, Ordering::Relaxed);
+                return take as isize;
+            }
+        }
+        _ => None,
+    };
+    if let Some(byte) = byte {
+        // SAFETY: the caller vouches for `count` bytes, and both arms above have at least one.
+        unsafe { buffer.cast::<u8>().write(byte) };
         return 1;
     }
     // SAFETY: passed on from the caller.
-    let got = unsafe { sys::read_raw(fd, buffer, count) };
+    let got = unsafe { sys::read_raw(BRIDGE, buffer, count) };
     // End-of-file, or the supervisor closed with bytes unread: the run is over. A return to Node's event loop would only find forbidden calls.
-    if fd == BRIDGE && got <= 0 && ARMED.load(Ordering::Relaxed) && count > 0 {
+    if got <= 0 && count > 0 && STAGE.load(Ordering::Relaxed) == ARMED {
         sys::exit_group(0);
     }
     got
 }
 
-/// `write(2)` for Node. After arming only 2, 3 and 4 are left; libuv still wants to poke its event descriptor at garbage collection, and is
-/// told that it did.
-///
-/// # Safety
-/// As `write(2)`: `buffer` must be valid for reads of `count` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize {
-    if fd > REPORT && ARMED.load(Ordering::Relaxed) {
-        return count as isize;
+/// The gate of a process that has just booted.
+fn wait_for_order() -> u8 {
+    let plan = plan();
+    tell(Event::Gate, 0, 0);
+    loop {
+        let mut message = [0; ORDER_LEN];
+        let mut fds = [-1; 3];
+        let order = match sys::receive(REPORT, &mut message, &mut fds) {
+            // End-of-file: the supervisor is gone or wants no more.
+            Ok((0, _)) => sys::exit_group(0),
+            Ok((length, count)) => message.get(..length).and_then(Order::decode).map(|order| (order, count)),
+            Err(_) => None,
+        };
+        let is_template = plan.flags & FLAG_TEMPLATE != 0;
+        match order {
+            Some((order, 0)) if !is_template => {
+                keep(order);
+                return arm(&plan);
+            }
+            Some((order, 3)) if is_template => {
+                if let Some(byte) = fork(&plan, order, fds) {
+                    return byte;
+                }
+            }
+            _ => sys::exit_group(EXIT_NOT_JAILED),
+        }
     }
-    // SAFETY: passed on from the caller.
-    unsafe { sys::write_raw(fd, buffer, count) }
 }
 
-/// `abort(3)` for V8 and Node, which call it when memory is exhausted: the real one raises a signal, and an armed process may not.
-#[unsafe(no_mangle)]
-pub extern "C" fn abort() -> ! {
-    tell(&plan(), Event::Abort, 0, 0);
-    sys::exit_group(EXIT_ABORTED)
+/// Carries out a fork order: nothing in the template, the byte of the gate in the fork.
+fn fork(plan: &Plan<'_>, order: Order, fds: [c_int; 3]) -> Option<u8> {
+    // SAFETY: the one thread that runs JavaScript is here, between two instructions of the bridge; V8 runs with --single-threaded, so no helper
+    // thread holds a lock of V8's or malloc's, and nothing in the copy compares thread ids: it reads, computes, writes and ends by exit_group.
+    match unsafe { sys::fork_for_parent() } {
+        Ok(0) => {
+            answer_to(order.nonce);
+            keep(order);
+            Some(become_child(plan, fds, order.dry_runs))
+        }
+        told => {
+            for fd in fds {
+                let _ = sys::close_range(fd, fd as u32);
+            }
+            let (errno, pid) = told.map_or_else(|errno| (errno, 0), |pid| (0, pid as u64));
+            tell(Event::Forked, errno, pid);
+            None
+        }
+    }
 }
 
-/// `sysconf(3)` for V8, which asks for the number of processors at garbage collection (from Node 26 on): libc would open a file to find out.
-#[unsafe(no_mangle)]
-pub extern "C" fn sysconf(name: c_int) -> c_long {
-    const SC_NPROCESSORS_CONF: c_int = 83;
-    const SC_NPROCESSORS_ONLN: c_int = 84;
-    match name {
-        // One: an armed process runs on one thread.
-        SC_NPROCESSORS_CONF | SC_NPROCESSORS_ONLN if ARMED.load(Ordering::Relaxed) => 1,
-        _ => sys::sysconf(name),
+fn become_child(plan: &Plan<'_>, [bridge, stderr, report]: [c_int; 3], dry_runs: u64) -> u8 {
+    // The report first: without it nobody hears of a failure.
+    let placed = [(report, REPORT), (bridge, BRIDGE), (stderr, 2)].iter().try_for_each(|(from, to)| sys::dup_to(*from, *to).map(|_| ()));
+    // What the template opened for its event loop goes too: that loop never runs again.
+    let placed = placed.and_then(|()| sys::close_range(REPORT + 1, u32::MAX)).and_then(|_| sys::new_session());
+    settle(Step::Descriptors, placed.map(|_| ()).map_err(|errno| (1, errno)));
+    // A fork starts without the signal its parent had asked for.
+    settle(Step::ParentDeath, parent_death(plan));
+    if dry_runs == 0 || plan.dry.is_empty() {
+        return arm(plan);
+    }
+    DRY_LEFT.store(dry_runs, Ordering::Relaxed);
+    STAGE.store(DRY, Ordering::Relaxed);
+    b'D'
+}
+
+/// The bridge is back at the gate after a dry run.
+fn next_dry_run() -> u8 {
+    DRY_AT.store(0, Ordering::Relaxed);
+    if DRY_LEFT.fetch_sub(1, Ordering::Relaxed) > 1 { b'D' } else { arm(&plan()) }
+}
+
+fn keep(order: Order) {
+    for (slot, value) in LIMITS.iter().zip([order.data_soft, order.data_hard, order.cpu_seconds]) {
+        slot.store(value, Ordering::Relaxed);
     }
 }
 
 /// Sets the limits of the run and the armed filters, or ends the process.
-fn arm(plan: &Plan<'_>) {
-    tell(plan, Event::Gate, 0, 0);
-    let mut order = [0; ARM_LEN];
-    let order = match sys::read(REPORT, &mut order) {
-        Ok(length) => order.get(..length as usize).and_then(Arm::decode),
-        Err(_) => None,
-    };
-    // No order, or end-of-file: the supervisor is gone or wants no run.
-    let Some(order) = order else { sys::exit_group(0) };
+fn arm(plan: &Plan<'_>) -> u8 {
     if plan.steps & Step::RunLimits.bit() != 0 {
-        settle(plan, Step::RunLimits, run_limits(order));
+        settle(Step::RunLimits, run_limits());
     }
-    // What Node opened for itself while it booted serves an event loop that never runs again.
     let _ = sys::close_range(REPORT + 1, u32::MAX);
-    ARMED.store(true, Ordering::Relaxed);
+    STAGE.store(ARMED, Ordering::Relaxed);
     if plan.steps & Step::ArmedFilter.bit() != 0 {
         sys::trap_off_list(off_list);
         // The ending call first: after the list is in force no filter can be added.
         let filters = sys::install_filter(plan.armed_end, true).map_err(|errno| (1, errno));
         let filters = filters.and_then(|_| sys::install_filter(plan.armed, true).map_err(|errno| (2, errno)));
-        settle(plan, Step::ArmedFilter, filters.map(|_| ()));
+        settle(Step::ArmedFilter, filters.map(|_| ()));
     }
-    tell(plan, Event::Armed, 0, 0);
+    tell(Event::Armed, 0, 0);
+    b'A'
 }
 
-fn settle(plan: &Plan<'_>, step: Step, outcome: Result<(), (u64, sys::Errno)>) {
+fn settle(step: Step, outcome: Outcome) {
     let (detail, errno) = outcome.err().unwrap_or((0, 0));
-    tell(plan, Event::Step(step), errno, detail);
+    tell(Event::Step(step), errno, detail);
     if outcome.is_err() {
         sys::exit_group(EXIT_NOT_JAILED);
     }
 }
 
-fn run_limits(order: Arm) -> Result<(), (u64, sys::Errno)> {
+fn run_limits() -> Outcome {
     const RLIMIT_CPU: u32 = 0;
     const RLIMIT_DATA: u32 = 2;
     const RLIMIT_NPROC: u32 = 6;
+    let [data_soft, data_hard, cpu_seconds] = [0, 1, 2].map(|index: usize| LIMITS[index].load(Ordering::Relaxed));
     // The soft limit sends SIGXCPU, which names the verdict; one second later the hard limit sends SIGKILL.
-    let cpu = sys::cpu_seconds_used().saturating_add(order.cpu_seconds);
-    let limits = [
-        (RLIMIT_DATA, order.data_soft, order.data_hard),
-        (RLIMIT_CPU, cpu, cpu.saturating_add(1)),
-        (RLIMIT_NPROC, 0, 0),
-    ];
+    let cpu = sys::cpu_seconds_used().saturating_add(cpu_seconds);
+    let limits = [(RLIMIT_DATA, data_soft, data_hard), (RLIMIT_CPU, cpu, cpu.saturating_add(1)), (RLIMIT_NPROC, 0, 0)];
     for (resource, soft, hard) in limits {
         sys::set_rlimit(resource, soft, hard).map_err(|errno| (u64::from(resource) + 1, errno))?;
     }
@@ -124,6 +190,6 @@ fn run_limits(order: Arm) -> Result<(), (u64, sys::Errno)> {
 extern "C" fn off_list(_signal: c_int, info: *const SigInfo, _context: *const c_void) {
     // SAFETY: the kernel passes a siginfo_t filled for SIGSYS; the handler is installed for that signal alone (sys::trap_off_list).
     let number = unsafe { (*info).syscall };
-    tell(&plan(), Event::OffList, 0, u64::from(number as u32));
+    tell(Event::OffList, 0, u64::from(number as u32));
     sys::end_by_filter()
 }

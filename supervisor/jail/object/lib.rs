@@ -1,7 +1,8 @@
 //! The jail object: loaded into Node before its `main()`, it locks the process it finds itself in.
 //!
 //! Stage 1 runs from `.init_array`, single-threaded, and builds every wall that Node can start behind ([`stage_one`]). Stage 2 runs when the
-//! bridge, booted and holding no body yet, first reads one byte from descriptor 3 ([`gate`]): the limits of the run and the armed filters.
+//! bridge, booted and holding no body yet, reads one byte from descriptor 3 ([`gate`]): the limits of the run and the armed filters. A *template* waits there
+//! for orders instead; it is copied for each, and stage 2 happens in the copy. [`hooks`] are the libc symbols through which all this is reached.
 //! What came of each step goes to the supervisor as one [`wire::Record`] on descriptor 4; the supervisor decides whether it is enough.
 //!
 //! The object trusts its plan, which comes from the supervisor alone, and nothing else. It never allocates, never calls back into Node,
@@ -10,6 +11,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod gate;
+mod hooks;
 mod root;
 mod stage_one;
 mod sys;

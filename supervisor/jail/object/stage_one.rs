@@ -5,9 +5,10 @@
 //! and the filter need none, so they come last.
 
 use crate::sys::{self, Errno, Once};
-use crate::wire::{Event, PLAN_MAX, Plan, Record, Step};
+use crate::wire::{Event, FLAG_TEMPLATE, PLAN_MAX, Plan, Record, Step};
 use crate::{EXIT_NOT_JAILED, root};
 use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Descriptors of a child, by number.
 pub const BRIDGE: c_int = 3;
@@ -21,6 +22,13 @@ const PARKING: c_int = 10;
 static PLAN_BYTES: Once<[u8; PLAN_MAX]> = Once::new();
 static PLAN_LEN: Once<usize> = Once::new();
 
+static IS_TEMPLATE: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process is, or was copied from, a template. Known without decoding the plan: V8 asks often.
+pub fn is_template() -> bool {
+    IS_TEMPLATE.load(Ordering::Relaxed)
+}
+
 /// The plan of this process.
 pub fn plan() -> Plan<'static> {
     match PLAN_BYTES.get().get(..*PLAN_LEN.get()).and_then(Plan::decode) {
@@ -29,10 +37,22 @@ pub fn plan() -> Plan<'static> {
     }
 }
 
+/// The nonce of this process's records: the plan's, and later that of the order that armed or made it.
+static NONCE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// From here on records carry `nonce`.
+pub fn answer_to(nonce: [u8; 16]) {
+    let whole = u128::from_le_bytes(nonce);
+    NONCE[0].store(whole as u64, Ordering::Relaxed);
+    NONCE[1].store((whole >> 64) as u64, Ordering::Relaxed);
+}
+
 /// One line of report.
-pub fn tell(plan: &Plan<'_>, event: Event, errno: Errno, detail: u64) {
+pub fn tell(event: Event, errno: Errno, detail: u64) {
+    let [low, high] = [0, 1].map(|half: usize| NONCE[half].load(Ordering::Relaxed));
+    let nonce = (u128::from(low) | u128::from(high) << 64).to_le_bytes();
     // A report that cannot be written is a report that is missing: the supervisor will not go on without it.
-    let _ = sys::write(REPORT, &Record { nonce: plan.nonce, event, errno, detail }.encode());
+    let _ = sys::write(REPORT, &Record { nonce, event, errno, detail }.encode());
 }
 
 /// Builds stage 1 as the plan says and reports each step.
@@ -43,7 +63,9 @@ pub fn run() {
     };
     sys::reset_signals();
     let plan = plan();
-    tell(&plan, Event::Step(Step::Descriptors), 0, 0);
+    answer_to(plan.nonce);
+    IS_TEMPLATE.store(plan.flags & FLAG_TEMPLATE != 0, Ordering::Relaxed);
+    tell(Event::Step(Step::Descriptors), 0, 0);
     step(&plan, Step::Identity, || identity(&plan));
     // Both steps need a user and a mount namespace; either can be asked for alone.
     let spaces = if plan.steps & (Step::Namespaces.bit() | Step::EmptyRoot.bit()) == 0 { Ok(()) } else { namespaces(&plan) };
@@ -58,7 +80,7 @@ pub fn run() {
     step(&plan, Step::NoExecMemory, || one(sys::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN)));
     step(&plan, Step::ParentDeath, || parent_death(&plan));
     step(&plan, Step::StartupFilter, || one(sys::install_filter(plan.startup, false)));
-    tell(&plan, Event::StageOne, 0, 0);
+    tell(Event::StageOne, 0, 0);
 }
 
 const PR_SET_PDEATHSIG: usize = 1;
@@ -72,7 +94,7 @@ const PR_MDWE_REFUSE_EXEC_GAIN: usize = 1;
 const SIGKILL: usize = 9;
 
 /// What came of a step: nothing, or which part of it failed with which error.
-type Outcome = Result<(), (u64, Errno)>;
+pub type Outcome = Result<(), (u64, Errno)>;
 
 fn one(answer: sys::Answer) -> Outcome {
     answer.map(|_| ()).map_err(|errno| (1, errno))
@@ -83,7 +105,7 @@ fn step(plan: &Plan<'_>, step: Step, take: impl FnOnce() -> Outcome) {
         return;
     }
     let (detail, errno) = take().err().unwrap_or((0, 0));
-    tell(plan, Event::Step(step), errno, detail);
+    tell(Event::Step(step), errno, detail);
 }
 
 /// Receives the plan on descriptor 1 and puts 0 to 6 in their places. Gives the ruleset's number.
@@ -194,7 +216,8 @@ fn rlimits(plan: &Plan<'_>) -> Outcome {
     Ok(())
 }
 
-fn parent_death(plan: &Plan<'_>) -> Outcome {
+/// Ends with the parent, and now if it is gone already.
+pub fn parent_death(plan: &Plan<'_>) -> Outcome {
     sys::prctl(PR_SET_DUMPABLE, 0).map_err(|errno| (1, errno))?;
     sys::prctl(PR_SET_PDEATHSIG, SIGKILL).map_err(|errno| (2, errno))?;
     // The parent may have died before the line above: then nobody waits for us.

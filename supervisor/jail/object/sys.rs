@@ -20,6 +20,8 @@ mod nr {
     pub const READ: i64 = 0;
     pub const WRITE: i64 = 1;
     pub const RT_SIGPROCMASK: i64 = 14;
+    pub const MADVISE: i64 = 28;
+    pub const CLONE: i64 = 56;
     pub const FCNTL: i64 = 72;
     pub const CHDIR: i64 = 80;
     pub const GETRUSAGE: i64 = 98;
@@ -28,6 +30,7 @@ mod nr {
     pub const GETEUID: i64 = 107;
     pub const GETEGID: i64 = 108;
     pub const GETPPID: i64 = 110;
+    pub const SETSID: i64 = 112;
     pub const SETGROUPS: i64 = 116;
     pub const SETRESUID: i64 = 117;
     pub const SETRESGID: i64 = 119;
@@ -67,6 +70,7 @@ mod nr {
     pub const RT_SIGPROCMASK: i64 = 135;
     pub const SETRESUID: i64 = 147;
     pub const SETRESGID: i64 = 149;
+    pub const SETSID: i64 = 157;
     pub const SETGROUPS: i64 = 159;
     pub const GETRUSAGE: i64 = 165;
     pub const PRCTL: i64 = 167;
@@ -75,6 +79,8 @@ mod nr {
     pub const GETEUID: i64 = 175;
     pub const GETGID: i64 = 176;
     pub const GETEGID: i64 = 177;
+    pub const CLONE: i64 = 220;
+    pub const MADVISE: i64 = 233;
     pub const PRLIMIT64: i64 = 261;
     pub const SECCOMP: i64 = 277;
     pub const CLOSE_RANGE: i64 = 436;
@@ -189,16 +195,36 @@ pub unsafe fn write_raw(fd: c_int, buffer: *const c_void, count: usize) -> isize
     unsafe { syscall(nr::WRITE, fd as usize, buffer, count) as isize }
 }
 
+/// `madvise(2)` on memory the caller of a hook vouches for.
+///
+/// # Safety
+/// As the call's own.
+pub unsafe fn madvise_raw(address: *mut c_void, length: usize, advice: c_int) -> c_int {
+    // SAFETY: passed on to the caller.
+    unsafe { syscall(nr::MADVISE, address, length, advice as usize) as c_int }
+}
+
+/// A copy of this process with the supervisor as its parent: 0 in the copy, its process id here.
+///
+/// # Safety
+/// Only the calling thread lives on in the copy: no other thread may hold a lock the copy will want. And libc's own idea of the thread id stays the
+/// original's there.
+pub unsafe fn fork_for_parent() -> Answer {
+    const CLONE_PARENT: usize = 0x8000;
+    const SIGCHLD: usize = 17;
+    // SAFETY: without CLONE_VM and with a null stack the copy goes on on its own copy of this stack; the other addresses are unused.
+    unsafe { call(nr::CLONE, [CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0]) }
+}
+
+/// A session, and with it a process group, of its own.
+pub fn new_session() -> Answer {
+    plain(nr::SETSID, [0; 6])
+}
+
 /// libc's own `sysconf(3)`.
 pub fn sysconf(name: c_int) -> c_long {
     // SAFETY: sysconf takes a number, any number.
     unsafe { __sysconf(name) }
-}
-
-/// Reads into `buffer`.
-pub fn read(fd: c_int, buffer: &mut [u8]) -> Answer {
-    // SAFETY: address and length are one slice's.
-    unsafe { call(nr::READ, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
 }
 
 /// Writes `bytes`, as far as the kernel takes them in one go.

@@ -77,6 +77,7 @@ impl Node {
         for group in ["common", line.as_str()] {
             all.extend(flags.get(group).cloned().unwrap_or_default());
         }
+        all.retain(|flag| flag == permission || !flag.ends_with("permission"));
         if jit {
             all.retain(|flag| flag != "--jitless");
         }

@@ -79,6 +79,7 @@ impl Blueprint {
             startup: &self.filters.startup,
             armed: &self.filters.armed,
             armed_end: &self.filters.armed_end,
+            dry: &[],
         };
         let mut bytes = vec![0; PLAN_MAX];
         let length = plan.encode(&mut bytes)?;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use codemode_jail::wire::Arm;
+use codemode_jail::wire::Order;
 use nix::sys::socket::{AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, sendmsg, socketpair};
 use tokio::sync::Semaphore;
 
@@ -109,7 +109,7 @@ impl Spawn {
         let mut child = child.map_err(|source| host("the runtime's I/O driver", source))?;
 
         let mut reports = Reports::new(steps, nonce, landlock);
-        if let Err(trouble) = raise(&mut child, &mut reports, order).await {
+        if let Err(trouble) = raise(&mut child, &mut reports, nonce, order).await {
             let ended = child.finish().await;
             return Err(reports.explain(trouble, &ended, &self.node.path));
         }
@@ -122,13 +122,13 @@ impl Spawn {
 }
 
 /// Sees a child through its boot to the gate and has it armed.
-async fn raise(child: &mut Child, reports: &mut Reports, order: LaunchOrder) -> Result<(), Trouble> {
+async fn raise(child: &mut Child, reports: &mut Reports, nonce: [u8; 16], order: LaunchOrder) -> Result<(), Trouble> {
     reports.until_gate(child).await?;
     let status = confirm::status_of(format!("/proc/{}/status", child.pid())).map_err(|source| Trouble::Host(host("/proc", source)))?;
     // The limit counts from here: what Node took to boot differs tenfold between versions and is not the body's.
     let data = status.data_bytes.saturating_add(order.memory_bytes);
-    let arm = Arm { data_soft: data, data_hard: data, cpu_seconds: order.cpu_seconds };
-    child.order(&arm.encode()).map_err(|source| Trouble::Host(host("the arm order", source)))?;
+    let order = Order { nonce, data_soft: data, data_hard: data, cpu_seconds: order.cpu_seconds, dry_runs: 0 };
+    child.order(&order.encode()).map_err(|source| Trouble::Host(host("the arm order", source)))?;
     reports.until_armed(child).await
 }
 

@@ -113,6 +113,8 @@ pub struct Plan<'a> {
     pub armed: &'a [u8],
     /// Second armed filter: ends the process at the call with which the trap handler ends.
     pub armed_end: &'a [u8],
+    /// What a fork of a template reads from the bridge in its dry runs: the frames of one whole conversation.
+    pub dry: &'a [u8],
 }
 
 impl<'a> Plan<'a> {
@@ -132,9 +134,9 @@ impl<'a> Plan<'a> {
             w.u64(limit.soft)?;
             w.u64(limit.hard)?;
         }
-        for filter in [self.startup, self.armed, self.armed_end] {
-            w.u32(filter.len() as u32)?;
-            w.bytes(filter)?;
+        for part in [self.startup, self.armed, self.armed_end, self.dry] {
+            w.u32(part.len() as u32)?;
+            w.bytes(part)?;
         }
         Some(w.at)
     }
@@ -152,19 +154,16 @@ impl<'a> Plan<'a> {
         for slot in rlimits.get_mut(..rlimit_count)? {
             *slot = Rlimit { resource: r.u32()?, soft: r.u64()?, hard: r.u64()? };
         }
-        let mut filters: [&[u8]; 3] = [&[]; 3];
-        for filter in &mut filters {
+        let mut parts: [&[u8]; 4] = [&[]; 4];
+        for part in &mut parts {
             let length = r.u32()? as usize;
-            *filter = r.take(length)?;
-            if length % 8 != 0 {
-                return None;
-            }
+            *part = r.take(length)?;
         }
-        let [startup, armed, armed_end] = filters;
-        if !r.bytes.is_empty() {
+        let [startup, armed, armed_end, dry] = parts;
+        if !r.bytes.is_empty() || [startup, armed, armed_end].iter().any(|filter| filter.len() % 8 != 0) {
             return None;
         }
-        Some(Plan { nonce, flags, steps, parent, uid, gid, rlimits, rlimit_count, startup, armed, armed_end })
+        Some(Plan { nonce, flags, steps, parent, uid, gid, rlimits, rlimit_count, startup, armed, armed_end, dry })
     }
 }
 
@@ -183,6 +182,8 @@ pub enum Event {
     OffList,
     /// Last words: `abort()`.
     Abort,
+    /// From a template: a fork order was carried out; `detail` is the new process, or `errno` says why there is none.
+    Forked,
 }
 
 /// Bytes of a record.
@@ -211,6 +212,7 @@ impl Record {
             Event::Armed => (4, 0),
             Event::OffList => (5, 0),
             Event::Abort => (6, 0),
+            Event::Forked => (7, 0),
         };
         let mut out = [0; RECORD_LEN];
         let (nonce, rest) = out.split_at_mut(16);
@@ -236,47 +238,55 @@ impl Record {
             [b'R', 4, 0, 0] => Event::Armed,
             [b'R', 5, 0, 0] => Event::OffList,
             [b'R', 6, 0, 0] => Event::Abort,
+            [b'R', 7, 0, 0] => Event::Forked,
             _ => return None,
         };
         r.bytes.is_empty().then_some(Record { nonce, event, errno, detail })
     }
 }
 
-/// Bytes of an arm order.
-pub const ARM_LEN: usize = 32;
+/// Bytes of an order.
+pub const ORDER_LEN: usize = 56;
 
-/// "Arm yourself": the limits of the run, measured by the supervisor from outside (the object sees no `/proc`).
+/// What the supervisor tells a process at the gate. A process of its own is armed; a template forks, and the fork is armed. The limits are measured by the
+/// supervisor from outside: the object sees no `/proc`. A fork's descriptors come beside its order, as bridge, stderr, report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Arm {
+pub struct Order {
+    /// Proves that a record comes from the process that this order made or armed.
+    pub nonce: [u8; 16],
     /// `RLIMIT_DATA` in bytes, absolute.
     pub data_soft: u64,
     /// The same, hard.
     pub data_hard: u64,
-    /// Seconds of CPU time above what the process has used when it is armed, rounded up.
+    /// Seconds of CPU time above what the process has used when it is armed.
     pub cpu_seconds: u64,
+    /// Whole conversations a fork holds with itself before it is armed, so that the run finds its pages in place.
+    pub dry_runs: u64,
 }
 
-impl Arm {
+impl Order {
     /// The bytes of the order.
-    pub fn encode(&self) -> [u8; ARM_LEN] {
-        let mut out = [0; ARM_LEN];
+    pub fn encode(&self) -> [u8; ORDER_LEN] {
+        let mut out = [0; ORDER_LEN];
         let mut w = Writer { out: &mut out, at: 0 };
-        // The buffer has room for exactly these four: the results are certain.
-        let _ = w.u64(u64::from(b'A'));
-        let _ = w.u64(self.data_soft);
-        let _ = w.u64(self.data_hard);
-        let _ = w.u64(self.cpu_seconds);
+        // The buffer has room for exactly these: the results are certain.
+        let _ = w.u64(u64::from(b'O'));
+        let _ = w.bytes(&self.nonce);
+        for word in [self.data_soft, self.data_hard, self.cpu_seconds, self.dry_runs] {
+            let _ = w.u64(word);
+        }
         out
     }
 
     /// Reads an order; nothing when the bytes are not exactly one.
-    pub fn decode(bytes: &[u8]) -> Option<Arm> {
+    pub fn decode(bytes: &[u8]) -> Option<Order> {
         let mut r = Reader { bytes };
-        if r.u64()? != u64::from(b'A') {
+        if r.u64()? != u64::from(b'O') {
             return None;
         }
-        let arm = Arm { data_soft: r.u64()?, data_hard: r.u64()?, cpu_seconds: r.u64()? };
-        r.bytes.is_empty().then_some(arm)
+        let nonce = r.take(16)?.try_into().ok()?;
+        let order = Order { nonce, data_soft: r.u64()?, data_hard: r.u64()?, cpu_seconds: r.u64()?, dry_runs: r.u64()? };
+        r.bytes.is_empty().then_some(order)
     }
 }
 

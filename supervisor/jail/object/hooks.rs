@@ -1,0 +1,66 @@
+//! The libc symbols through which Node meets the jail. The object stands before libc in the search order, so these are the ones Node calls.
+
+use crate::stage_one::{BRIDGE, REPORT, is_template, tell};
+use crate::wire::Event;
+use crate::{gate, sys};
+use core::ffi::{c_int, c_long, c_void};
+
+/// Exit code of a process that V8 or Node gave up on: what a shell reports for SIGABRT.
+const EXIT_ABORTED: c_int = 134;
+
+/// `read(2)`. Descriptor 3 is the bridge: its reads pass the gate.
+///
+/// # Safety
+/// As `read(2)`: `buffer` must be valid for writes of `count` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, count: usize) -> isize {
+    // SAFETY: passed on from the caller.
+    unsafe { if fd == BRIDGE { gate::bridge_read(buffer, count) } else { sys::read_raw(fd, buffer, count) } }
+}
+
+/// `write(2)`. Past the boot only 2, 3 and 4 are left; libuv still wants to poke its event descriptor at garbage collection, and is told that it did.
+/// So is the bridge of what it answers in a dry run.
+///
+/// # Safety
+/// As `write(2)`: `buffer` must be valid for reads of `count` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize {
+    if fd > REPORT && gate::is_past_boot() || fd == BRIDGE && gate::is_dry() {
+        return count as isize;
+    }
+    // SAFETY: passed on from the caller.
+    unsafe { sys::write_raw(fd, buffer, count) }
+}
+
+/// `abort(3)` for V8 and Node, which call it when memory is exhausted: the real one raises a signal, and an armed process may not.
+#[unsafe(no_mangle)]
+pub extern "C" fn abort() -> ! {
+    tell(Event::Abort, 0, 0);
+    sys::exit_group(EXIT_ABORTED)
+}
+
+/// `madvise(2)`. V8 asks that its pages stay out of forks; a template exists to be forked.
+///
+/// # Safety
+/// As `madvise(2)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int {
+    const MADV_DONTFORK: c_int = 10;
+    if advice == MADV_DONTFORK && is_template() {
+        return 0;
+    }
+    // SAFETY: passed on from the caller.
+    unsafe { sys::madvise_raw(address, length, advice) }
+}
+
+/// `sysconf(3)` for V8, which asks for the number of processors at garbage collection (from Node 26 on): libc would open a file to find out.
+#[unsafe(no_mangle)]
+pub extern "C" fn sysconf(name: c_int) -> c_long {
+    const SC_NPROCESSORS_CONF: c_int = 83;
+    const SC_NPROCESSORS_ONLN: c_int = 84;
+    match name {
+        // One: JavaScript runs on one thread here.
+        SC_NPROCESSORS_CONF | SC_NPROCESSORS_ONLN if gate::is_past_boot() => 1,
+        _ => sys::sysconf(name),
+    }
+}
