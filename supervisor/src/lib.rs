@@ -17,6 +17,7 @@
 
 mod bridge;
 pub mod catalog;
+#[doc(hidden)]
 pub mod cli;
 pub mod gate;
 pub mod launch;

@@ -165,6 +165,11 @@ fn without_child(catalog: &dyn Catalog, limits: RunLimits, error: RunError) -> R
     report(Telemetry::of_catalog(catalog.summary()), limits, error)
 }
 
+/// The report of a run for which no [`Supervisor`] could be made.
+pub(crate) fn unavailable(error: &LaunchError, limits: RunLimits) -> RunReport {
+    report(Telemetry::default(), limits, launch_error(error))
+}
+
 fn report(telemetry: Telemetry, limits: RunLimits, error: RunError) -> RunReport {
     RunReport {
         ok: false,
