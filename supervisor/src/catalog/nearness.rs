@@ -30,7 +30,13 @@ pub(super) fn nearest(
         .iter()
         .enumerate()
         .filter_map(|(position, tool)| {
-            let likeness = likeness(&wanted, &tool.id).max(likeness(own_name, &tool.name));
+            // Ids share long beginnings, so a bare name is near none of them by itself.
+            let of_id = if own_name.len() < wanted.len() {
+                likeness(&wanted, &tool.id)
+            } else {
+                0.0
+            };
+            let likeness = likeness(own_name, &tool.name).max(of_id);
             (likeness >= LIKE_ENOUGH).then_some((likeness, position))
         })
         .collect();

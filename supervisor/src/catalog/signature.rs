@@ -80,15 +80,13 @@ impl<'a> Writer<'a> {
         if let Some(value) = map.get("const") {
             return self.literal(value);
         }
-        if let Some(Value::Array(options)) = map.get("enum") {
-            if options.len() <= MAX_OPTIONS
-                && !options.is_empty()
-                && !options
-                    .iter()
-                    .any(|option| option.is_object() || option.is_array())
-            {
-                return self.separated(options, " | ", |writer, option| writer.literal(option));
-            }
+        if let Some(Value::Array(options)) = map.get("enum")
+            && (1..=MAX_OPTIONS).contains(&options.len())
+            && !options
+                .iter()
+                .any(|option| option.is_object() || option.is_array())
+        {
+            return self.separated(options, " | ", |writer, option| writer.literal(option));
         }
         for (keyword, separator) in [("oneOf", " | "), ("anyOf", " | "), ("allOf", " & ")] {
             // Beside `properties` they only tell which of them belong together.
@@ -181,7 +179,8 @@ impl<'a> Writer<'a> {
             self.write(branch, depth + 1, hops + 1);
             let written = self.out.split_off(before);
             // A part that says nothing more is left out of an intersection, and one said twice out of both.
-            if !seen.contains(&written) && !(separator == " & " && written == "unknown") {
+            let says_nothing = separator == " & " && written == "unknown";
+            if !says_nothing && !seen.contains(&written) {
                 self.out
                     .push_str(if seen.is_empty() { "" } else { separator });
                 self.out.push_str(&written);
