@@ -1,4 +1,5 @@
-// node build.mjs OUT_DIR: bundle.js (both realms and the parser as one script), bundle-danger.js (tests only) and boot.js (the text for `node -e`).
+// node build.mjs OUT_DIR: bundle.js (both realms and the parser as one script), bundle-danger.js (tests only), boot.js (the text for `node -e`)
+// and cache.cjs, which makes V8's code cache: `node <V8 flags of the child> OUT_DIR/cache.cjs OUT_DIR/bundle.js OUT_DIR/bundle.cache`.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,6 +44,8 @@ const bootText = async () => {
 export const buildAll = async (outDir) => {
   await mkdir(outDir, { recursive: true });
   await writeFile(join(outDir, 'bundle.js'), await bundle('main/entry.js'));
+  await writeFile(join(outDir, 'bundle-danger.js'), await bundle('danger/entry.js'));
+  await writeFile(join(outDir, 'cache.cjs'), await readFile(join(here, 'src/cache.cjs')));
   await writeFile(join(outDir, 'boot.js'), await bootText());
 };
 

@@ -65,7 +65,8 @@ export const frame = (value) => {
 };
 
 /** One child. `onFrame(message, child)` sees every frame; `report` is what came on descriptor 4. */
-export const launch = ({ magic = 'CMBUNDL1', cache = false, danger = false, flags = flagsFor(major()) } = {}) => {
+export const launch = ({ magic = 'CMBUNDL1', cache = false, danger = false, flags } = {}) => {
+  flags ??= flagsFor(major());
   const fd = openSync(bundleFile(magic, cache, danger), 'r');
   const boot = readFileSync(join(DIST, danger ? 'boot.js' : 'boot.js'), 'utf8');
   const child = spawn(NODE, [...flags, '-e', boot], { env: {}, stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', fd], cwd: '/' });

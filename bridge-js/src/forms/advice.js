@@ -22,7 +22,7 @@ export const adviceForText = (text, message) => {
   if (/^<(?:!doctype|html|\?xml|[a-z]+[ >])/i.test(trimmed)) return `this looks like markup, not JavaScript: ${API}`;
   if (/^#!.*\b(?:sh|bash|zsh|python3?)\b/.test(trimmed) || SHELL.test(firstLines(trimmed))) return `this looks like shell, there is no shell here: ${API}`;
   if (PYTHON.test(firstLines(trimmed))) return `this looks like Python, not JavaScript: ${API}`;
-  if (/'import' and 'export'/.test(message)) return MODULES;
+  if (/^import and export/.test(message)) return MODULES;
   return '';
 };
 

@@ -3,8 +3,8 @@
 import { adviceForText, MODULES } from './advice.js';
 import { countFences, removeFence } from './fence.js';
 import { blank, placeAt } from './lines.js';
-import { parse } from './parse.js';
-import { countUses, returnsAtTop, topLevelThis } from './tree.js';
+import { PREFIX, SUFFIX, parse } from './parse.js';
+import { bareThrow, countUses, returnsAtTop, topLevelThis } from './tree.js';
 import { Unsupported, eraseTypes, parseTypeScript } from './typescript.js';
 
 /** Stands for the body's own `this`, which is undefined: a parameter nobody passes. As long as `this`, and no name a person would write. */
@@ -83,7 +83,7 @@ const further = (first, second, shift) => {
 const explain = (text, plain, error) => {
   if (error instanceof RangeError) return failure(text, 'syntax_error', 'the body is nested too deeply to be read', 0);
   if (typeof error.pos !== 'number') throw error;
-  const message = error.message.replace(/ \(\d+:\d+\)$/, '');
+  const message = error.message.replace(/ \(\d+:\d+\)$/, '').replace(/^'import' and 'export' may appear.*/, 'import and export are refused');
   if (countFences(text) > 1) {
     const several = countFences(text) > 3;
     if (several) return invalid('the body holds several fenced blocks; send one block, or the code alone');
@@ -95,33 +95,38 @@ const explain = (text, plain, error) => {
 
 /** Puts `return` before the value and the wrapper around the whole. */
 const wrap = (original, source) => {
-  const { tree, imports, shift } = source;
-  if (imports.length > 0) return failure(original, 'syntax_error', `import is refused; ${MODULES}`, imports[0] - shift);
-  let { text } = source;
-  const own = text.includes('this') ? topLevelThis(tree) : [];
+  const { block, imports } = source;
+  // From a position in the parsed wrapper to one in the caller's text.
+  const back = PREFIX.length + source.shift;
+  if (imports.length > 0) return failure(original, 'syntax_error', `import is refused; ${MODULES}`, imports[0] - back);
+  let text = PREFIX + source.text;
+  const own = source.text.includes('this') ? topLevelThis(block) : [];
   for (const at of own) text = text.slice(0, at) + THIS + text.slice(at + 4);
+  if (own.length > 0) text = `(async(${THIS})=>{${text.slice(PREFIX.length)}`;
+  const grown = own.length > 0 ? THIS.length : 0;
 
-  const prefix = own.length > 0 ? `(async(${THIS})=>{` : '(async()=>{';
-  const puts = [...source.inserts, ...valueInserts(text, tree, source.defaultExport)].sort((a, b) => a[0] - b[0]);
-  const inserts = [0, prefix.length + shift];
-  let code = prefix;
+  const erased = source.inserts.map(([at, put]) => [at + PREFIX.length, put]);
+  const puts = [...erased, ...valueInserts(PREFIX + source.text, block, source.defaultExport)].sort((a, b) => a[0] - b[0]);
+  const inserts = [0, back + grown];
+  let code = '';
   let done = 0;
   for (const [at, put] of puts) {
-    code += text.slice(done, at) + put;
-    done = at;
-    inserts.push(Math.max(0, at - shift), put.length);
+    code += text.slice(done, at + grown) + put;
+    done = at + grown;
+    inserts.push(Math.max(0, at - back), put.length);
   }
-  code += `${text.slice(done)}\n})`;
-  return { ok: true, code, inserts };
+  code += text.slice(done) + SUFFIX;
+  const thrown = source.text.includes('throw') ? bareThrow(block) : -1;
+  return { ok: true, code, inserts, throwAt: thrown < 0 ? -1 : thrown - back };
 };
 
 const isFunction = (node) => node?.type === 'ArrowFunctionExpression' || node?.type === 'FunctionExpression';
 
 /** What to insert so that the run has a value: `[position, text]` pairs. */
-const valueInserts = (text, tree, defaultExport) => {
+const valueInserts = (text, block, defaultExport) => {
   const end = text.length;
   if (defaultExport !== null) return [[end, `\n;return typeof ${defaultExport}==="function"?${defaultExport}():${defaultExport}`]];
-  const statements = tree.body.filter((node) => node.type !== 'EmptyStatement');
+  const statements = block.body.filter((node) => node.type !== 'EmptyStatement');
   const only = statements.length === 1 ? statements[0] : null;
   if (only?.type === 'FunctionDeclaration') return [[end, `\n;return ${only.id.name}()`]];
   const last = statements.findLast((node) => node.type !== 'FunctionDeclaration');
@@ -132,16 +137,16 @@ const valueInserts = (text, tree, defaultExport) => {
       [stop, only !== null && isFunction(only.expression) ? ')()' : ')'],
     ];
   }
-  const entry = ['main', 'run'].find((name) => isLoneEntry(tree, statements, name));
+  const entry = ['main', 'run'].find((name) => isLoneEntry(block, statements, name));
   return entry === undefined ? [] : [[end, `\n;return ${entry}()`]];
 };
 
 /** True for a function of that name at the top which nothing uses, in a body that returns nothing. */
-const isLoneEntry = (tree, statements, name) => {
+const isLoneEntry = (block, statements, name) => {
   const declared = statements.some(
     (node) =>
       (node.type === 'FunctionDeclaration' && node.id.name === name) ||
       (node.type === 'VariableDeclaration' && node.declarations.some((d) => d.id.name === name && isFunction(d.init))),
   );
-  return declared && !returnsAtTop(tree) && countUses(tree, name) === 1;
+  return declared && !returnsAtTop(block) && countUses(block, name) === 1;
 };

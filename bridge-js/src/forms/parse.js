@@ -22,16 +22,48 @@ const collector = (text) => {
   };
 };
 
-/** `{tree, imports}`: imports are the positions of `import` that the tree does not explain as a property name. Throws acorn's SyntaxError. */
+/** What a body is compiled in, and so what it is parsed in: the parser must see one async arrow function and nothing behind it. */
+export const PREFIX = '(async()=>{';
+export const SUFFIX = '\n})';
+
+const isWhole = (program, text) => {
+  const only = program.body.length === 1 ? program.body[0] : null;
+  const arrow = only?.type === 'ExpressionStatement' ? only.expression : null;
+  return arrow?.type === 'ArrowFunctionExpression' && arrow.start === 1 && arrow.end === text.length - 1;
+};
+
+/** The error the text gives on its own has the better place: inside the wrapper a stray `}` is only noticed at the end. */
+const alone = (text, error) => {
+  try {
+    Parser.parse(text, OPTIONS);
+  } catch (better) {
+    if (typeof better.pos === 'number') return better;
+  }
+  if (typeof error.pos === 'number') error.pos = Math.min(Math.max(0, error.pos - PREFIX.length), text.length);
+  return error;
+};
+
+/**
+ * `{block, imports}`: the block of the wrapper with the body's statements (positions count from the start of the wrapper), and the positions of `import`
+ * that the tree does not explain as a property name. Throws acorn's SyntaxError, with `pos` in `text`.
+ */
 export const parse = (text) => {
+  const whole = PREFIX + text + SUFFIX;
   const { found, onToken } = collector(text);
-  const tree = Parser.parse(text, onToken === undefined ? OPTIONS : { ...OPTIONS, onToken });
-  if (found.length === 0) return { tree, imports: found };
+  let program;
+  try {
+    program = Parser.parse(whole, onToken === undefined ? OPTIONS : { ...OPTIONS, onToken });
+  } catch (error) {
+    throw alone(text, error);
+  }
+  if (!isWhole(program, whole)) throw alone(text, Object.assign(new SyntaxError('Unexpected token'), { pos: PREFIX.length }));
+  const block = program.body[0].expression.body;
+  if (found.length === 0) return { block, imports: found };
   const names = new Set();
-  walk(tree, (node, parent, key) => {
+  walk(block, (node, parent, key) => {
     const isName = node.type === 'Identifier' && node.name === 'import' && (key === 'property' || key === 'key') && !parent.computed;
     if (isName) names.add(node.start);
     return true;
   });
-  return { tree, imports: found.filter((at) => !names.has(at)) };
+  return { block, imports: found.filter((at) => !names.has(at)) };
 };

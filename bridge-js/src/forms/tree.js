@@ -50,6 +50,16 @@ export const returnsAtTop = (tree) => {
   return found;
 };
 
+/** Position of the only `throw` whose value is plainly no Error, or -1. */
+export const bareThrow = (tree) => {
+  const found = [];
+  walk(tree, (node) => {
+    if (node.type === 'ThrowStatement' && /^(?:Object|Array|Template|Unary|Binary)Expression$|Literal$/.test(node.argument.type)) found.push(node.start);
+    return true;
+  });
+  return found.length === 1 ? found[0] : -1;
+};
+
 /** How often a name is used as an identifier; its declaration counts too, property names do not. */
 export const countUses = (tree, name) => {
   let uses = 0;

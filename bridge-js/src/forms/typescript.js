@@ -18,18 +18,18 @@ export const parseTypeScript = (text) => load().parse(text, { ...OPTIONS, source
 /** A TypeScript construct that has no JavaScript beneath it. */
 export class Unsupported extends Error {
   constructor(what, pos) {
-    super(`TypeScript ${what} cannot be run: types are removed, nothing is generated`);
+    super(`TypeScript ${what[0]} is not supported (types are removed, nothing is generated); ${what[1]}`);
     this.pos = pos;
   }
 }
 
 const REFUSED = {
-  TSEnumDeclaration: 'enum: use a const object',
-  TSModuleDeclaration: 'namespace: use functions and objects',
-  TSParameterProperty: 'parameter property: declare the field and assign it in the constructor',
-  TSImportEqualsDeclaration: 'import assignment',
-  TSExportAssignment: 'export assignment',
-  Decorator: 'decorator: call the function yourself',
+  TSEnumDeclaration: ['enum', 'use a const object'],
+  TSModuleDeclaration: ['namespace', 'use functions and objects'],
+  TSParameterProperty: ['parameter property', 'declare the field and assign it in the constructor'],
+  TSImportEqualsDeclaration: ['import assignment', 'modules are not available'],
+  TSExportAssignment: ['export assignment', 'return the value'],
+  Decorator: ['decorator', 'call the function yourself'],
 };
 
 const MODIFIERS = /\b(?:public|private|protected|readonly|override|abstract|declare)\b/g;
@@ -93,7 +93,7 @@ const wrappers = {
   },
   TSTypeAssertion(e, node) {
     const end = e.text.indexOf('>', node.typeAnnotation.end) + 1;
-    if (/[\r\n]/.test(e.text.slice(node.start, node.expression.start))) throw new Unsupported('<T> assertion over several lines: use `as`', node.start);
+    if (/[\r\n]/.test(e.text.slice(node.start, node.expression.start))) throw new Unsupported(['<T> assertion over several lines', 'use `as`'], node.start);
     e.blank(node.start, end);
   },
   TSInstantiationExpression() {},
@@ -149,7 +149,7 @@ const nodes = {
   },
   ExportNamedDeclaration(e, node) {
     if (node.source || !node.declaration) {
-      if (node.source) throw new Unsupported('and JavaScript re-export', node.start);
+      if (node.source) throw new Unsupported(['re-export', 'modules are not available'], node.start);
       e.blank(node.start, node.end, true);
       return false;
     }

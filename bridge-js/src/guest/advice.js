@@ -7,6 +7,7 @@ const NET = `there is no network here; use a tool of the catalog: ${API}`;
 const FILES = `there are no files, modules or processes here; use a tool of the catalog: ${API}`;
 const TIMER = 'there are no timers here; await the call itself, several at once with Promise.all';
 const TEXT = 'only the globals of ECMAScript are available';
+const SHELL = `there is no shell here; use a tool of the catalog: ${API}`;
 const TOOLS = `the catalog is reached through ${API}`;
 
 const ADVICE = {
@@ -19,6 +20,7 @@ const ADVICE = {
   Buffer: 'use Uint8Array', TextEncoder: TEXT, TextDecoder: TEXT, URL: TEXT, URLSearchParams: TEXT, atob: TEXT, btoa: TEXT, crypto: TEXT, performance: TEXT,
   structuredClone: 'use JSON.parse(JSON.stringify(value))', AbortController: TEXT, Event: TEXT, EventTarget: TEXT, Blob: TEXT, FormData: TEXT,
   SharedArrayBuffer: TEXT, Atomics: TEXT, WebAssembly: TEXT, WeakRef: TEXT, FinalizationRegistry: TEXT,
+  ls: SHELL, cd: SHELL, cat: SHELL, curl: SHELL, wget: SHELL, npm: SHELL, npx: SHELL, git: SHELL, pip: SHELL, grep: SHELL, echo: SHELL, python: SHELL,
   window: TEXT, document: TEXT, self: TEXT, global: 'the global object is globalThis',
   tools: TOOLS, mcp: TOOLS, codemode: TOOLS, api: TOOLS, client: TOOLS, search: TOOLS, describe: TOOLS, call: TOOLS, callTool: TOOLS,
 };
@@ -36,7 +38,7 @@ export const adviceFor = (name, message) => {
     return `available are the globals of ECMAScript, console.log/warn/error and ${API}`;
   }
   if (name === 'TypeError') {
-    if (stringIndexOf(message, 'openclaw') === 0) return TOOLS;
+    if (stringIndexOf(message, 'openclaw') === 0 && endsWith(message, NOT_FUNCTION)) return TOOLS;
     if (stringIndexOf(message, 'console.') === 0 && endsWith(message, NOT_FUNCTION)) return 'console has log, warn and error';
   }
   if (name === 'EvalError') return 'code from strings is switched off; write the code in the body itself';

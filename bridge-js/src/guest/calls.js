@@ -170,6 +170,7 @@ const methods = {
       let json = '{}';
       if (args !== undefined && args !== null) {
         const coded = encodeArguments(args, limits.argsBytes);
+        if (coded.refused !== undefined) return rejected(new TypeErrorCtor(coded.refused));
         if (coded.over) return tooLarge(id, coded.cut ? `more than ${coded.size}` : coded.size);
         json = coded.text;
         if (json[0] !== '{') {

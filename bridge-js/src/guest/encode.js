@@ -4,10 +4,10 @@ import {
   Uint8ArrayCtor, ErrorProto, ObjectProto, arrayBufferBytes, bigintText, bigintValue, booleanValue, dataViewBuffer, dataViewBytes, dataViewOffset, dateIso,
   dateTime, getOwnPropertyDescriptor, getPrototypeOf, isPrototypeOf, keys, isRegExp, mapForEach, mapSize, numberIsFinite, numberValue,
   regexpText, setForEach, setSize, setPrototypeOf, stringIndexOf,
-  stringSlice, stringValue, symbolDescription, TypeErrorCtor, typedArrayBuffer, typedArrayBytes, typedArrayLength, typedArrayOffset, typedArrayTag,
+  stringSlice, stringValue, symbolDescription, typedArrayBuffer, typedArrayBytes, typedArrayLength, typedArrayOffset, typedArrayTag,
   hasOwn,
 } from './primordials.js';
-import { FULFILLED, PENDING, promiseState } from './host.js';
+import { FULFILLED, PENDING, bytes, promiseState } from './host.js';
 import { isArraySafely, quote, readSafely, textOf } from './text.js';
 
 /** Nesting the wire carries is 128 with its envelope; more than this in a value is marked. */
@@ -29,7 +29,7 @@ const MAX_STEPS = 4_000_000;
 
 const put = (piece) => {
   out += piece;
-  if (out.length > limit) {
+  if (out.length > limit || seen > 0) {
     seen += out.length;
     out = '';
     if (seen > limit * COUNT_FACTOR) throw STOP;
@@ -83,8 +83,17 @@ const pointerOf = (at) => {
   return text === '' ? '/' : text;
 };
 
+/** Thrown to unwind when arguments are refused; the error itself is made by the caller, where the stack is still short and names the body's line. */
+class Refusal {
+  message;
+  constructor(message) {
+    this.message = message;
+  }
+}
+setPrototypeOf(Refusal.prototype, null);
+
 const refuse = (at, what) => {
-  throw new TypeErrorCtor(`${pathOf(at, 'args')} must be plain JSON, not ${what}`);
+  throw new Refusal(`${pathOf(at, 'args')} must be plain JSON, not ${what}`);
 };
 
 const mark = (name, text, at, what) => {
@@ -129,13 +138,9 @@ const base64 = (buffer, offset, length) => {
 const putBytes = (buffer, offset, length) => put(`{"$bytes":"${base64(buffer, offset, length)}"}`);
 
 const writeString = (text) => {
-  if (text.length > limit) {
-    seen += text.length + 2;
-    if (seen > limit * COUNT_FACTOR) throw STOP;
-    out = '';
-    return;
-  }
-  put(quote(text));
+  // Not even quoted when it cannot fit: that would copy it several times.
+  if (text.length > limit) seen += bytes(text) + 2;
+  else put(quote(text));
 };
 
 const writePrimitive = (value, at) => {
@@ -402,6 +407,8 @@ const writeOwn = (value, key, at) => {
   writeProperty(value, key, at);
 };
 
+const isRefusal = (error) => typeof error === 'object' && error !== null && getPrototypeOf(error) === Refusal.prototype;
+
 const run = (value, most, asArguments) => {
   const outerOut = out;
   const outerSeen = seen;
@@ -418,11 +425,12 @@ const run = (value, most, asArguments) => {
     try {
       write(value, new Place('', null));
     } catch (error) {
+      if (isRefusal(error)) return { __proto__: null, refused: error.message };
       if (error !== STOP) throw error;
       cut = true;
     }
     // `size` is a lower bound when `cut`: the rest was not looked at.
-    return { __proto__: null, text: out, over: cut || seen > 0, cut, size: seen + out.length };
+    return { __proto__: null, refused: undefined, text: out, over: cut || seen > 0, cut, size: seen + out.length };
   } finally {
     out = outerOut;
     seen = outerSeen;
@@ -435,7 +443,7 @@ const run = (value, most, asArguments) => {
 /** JSON text of a result, with the marked forms. `over` when the text would be longer than `most` units. */
 export const encodeValue = (value, most) => run(value, most, false);
 
-/** JSON text of call arguments; a TypeError names the path of what is not plain JSON. */
+/** JSON text of call arguments; `refused` names the path of what is not plain JSON. */
 export const encodeArguments = (value, most) => run(value, most, true);
 
 export const valueTypeOf = (value) => (value === null ? 'null' : typeof value === 'object' ? (isArraySafely(value) ? 'array' : 'object') : typeof value);

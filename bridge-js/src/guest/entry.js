@@ -4,7 +4,7 @@ import { makeApi, onFrame } from './calls.js';
 import { makeConsole } from './console.js';
 import { installRandom } from './random.js';
 import { onReject, onUncaught } from './rejections.js';
-import { begin, poll, start } from './run.js';
+import { begin, poll, settled, start, waiting } from './run.js';
 import { formatter, warmStack } from './stack.js';
 
 /** Removed: shared memory and what a collector does can be told apart from outside the run, and WebAssembly calls back into host code. */
@@ -101,4 +101,4 @@ const warm = () => {
   void new Date(0).toString();
 };
 
-export default { __proto__: null, begin, start, poll, onFrame, formatter, onReject, onUncaught, onImport, nothing, check, warm };
+export default { __proto__: null, begin, start, poll, settled, waiting, onFrame, formatter, onReject, onUncaught, onImport, nothing, check, warm };

@@ -4,7 +4,7 @@ import {
 } from './primordials.js';
 import { adviceFor } from './advice.js';
 import { encodeValue } from './encode.js';
-import { placeOf } from './stack.js';
+import { placeOf, placeOfBareThrow } from './stack.js';
 import { quote, readSafely, textOf } from './text.js';
 
 const MAX_MESSAGE = 16_384;
@@ -102,7 +102,7 @@ const describeOther = (thrown, code) => {
     name: 'Error',
     message: clip(`thrown: ${text ?? 'a value that cannot be shown'}`, MAX_MESSAGE),
     stack: undefined,
-    place: undefined,
+    place: placeOfBareThrow(),
     data,
   };
 };

@@ -17,12 +17,12 @@ const THREW = 2;
 let state = PENDING;
 let outcome;
 
-export const begin = (seed, original, inserts, inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes) => {
+export const begin = (seed, original, inserts, throwAt, inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes) => {
   resetState();
   resetCalls();
   forgetRejections();
   seedRandom(seed);
-  setSource(original, inserts);
+  setSource(original, inserts, throwAt);
   limits.inFlight = inFlight;
   limits.requests = requests;
   limits.argsBytes = argsBytes;
@@ -62,6 +62,12 @@ const watch = async (promise) => {
     finishWith(THREW, error);
   }
 };
+
+/** True while a request waits for its answer. */
+export const waiting = () => run.open > 0;
+
+/** True once the body has returned or thrown. */
+export const settled = () => state !== PENDING;
 
 /** True when the answer has been sent; false when the next frame is needed. Called with no micro-task left. */
 export const poll = () => {

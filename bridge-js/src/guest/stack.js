@@ -30,14 +30,18 @@ let insertCount = 0;
 /** Where each error was made: `{line, column}` by error, kept when its stack is first formatted. */
 let places = new WeakMapCtor();
 
-export const setSource = (text, insertsJson) => {
+/** Position of the one `throw` of something that is no Error, or -1: such a value carries no stack. */
+let bareThrow = -1;
+
+export const setSource = (text, insertsJson, throwAt) => {
+  bareThrow = throwAt;
   original = text;
   inserts = jsonParse(insertsJson);
   insertCount = inserts.length;
   places = new WeakMapCtor();
 };
 
-/** Line and column (from 1) in the caller's text of a position in the compiled text. */
+/** Where the compiled position stands in the caller's text, as `{line, column}` from 1. */
 const locate = (position) => {
   let shift = 0;
   for (let i = 0; i < insertCount; i += 2) {
@@ -47,7 +51,10 @@ const locate = (position) => {
     }
     shift += inserts[i + 1];
   }
-  let offset = position - shift;
+  return placeAt(position - shift);
+};
+
+const placeAt = (offset) => {
   if (offset < 0) offset = 0;
   if (offset > original.length) offset = original.length;
   let line = 1;
@@ -98,6 +105,8 @@ export const formatter = (global, error, sites) => format(global, error, sites);
 
 /** `{line, column}` of an error whose stack was formatted, or undefined. */
 export const placeOf = (error) => weakGet(places, error);
+
+export const placeOfBareThrow = () => (bareThrow < 0 ? undefined : placeAt(bareThrow));
 
 /** Touches the formatter once so that the methods of call sites are taken before a body could get at any. */
 export const warmStack = () => {

@@ -36,6 +36,7 @@ export const makeConversation = (take, frames, realm) => {
       seed,
       body,
       toJson(ready.inserts),
+      ready.throwAt,
       limits.inFlight,
       limits.requests,
       limits.argsBytes,
