@@ -163,7 +163,7 @@ mod tests {
         for (processor, lists, arch) in PROCESSORS {
             let programs = compile(lists, processor).expect("the lists compile");
             let data: Value = serde_json::from_str(lists).expect("the lists are JSON");
-            assert_eq!(programs.len(), 4);
+            assert_eq!(programs.len(), 5);
             let table = compile_numbers(processor);
             for (name, program) in &programs {
                 let list = &data[name];
