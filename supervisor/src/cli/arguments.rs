@@ -88,6 +88,7 @@ impl RunArguments {
         Ok(limits)
     }
 
+    #[allow(clippy::needless_update, reason = "with the feature `danger` there is a further field")]
     pub(super) fn launch_config(&self) -> LaunchConfig {
         let policy = match self.walls {
             Walls::Default => WallPolicy::Default,

@@ -328,3 +328,6 @@ fn wire_error(failure: CallFailure) -> WireError {
         data: data.and_then(|data| JsonText::of(data).ok()).filter(|data| data.bytes() <= DATA_BYTES),
     }
 }
+
+#[cfg(test)]
+mod tests;

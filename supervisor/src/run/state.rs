@@ -287,11 +287,12 @@ impl Machine {
 
     fn log(&mut self, now: Duration, level: Level, text: String, dropped: u64) {
         let pushed = self.console.push(level, text, dropped);
-        if self.watched && self.told_log_bytes < limits::console(&self.limits).run_bytes {
-            if let Some(entry) = self.console.latest() {
-                self.told_log_bytes += entry.cost();
-                self.actions.push(Action::Tell(RunEvent::Log(entry.clone())));
-            }
+        if self.watched
+            && self.told_log_bytes < limits::console(&self.limits).run_bytes
+            && let Some(entry) = self.console.latest()
+        {
+            self.told_log_bytes += entry.cost();
+            self.actions.push(Action::Tell(RunEvent::Log(entry.clone())));
         }
         if let Err(flood) = pushed {
             let limit = limits::console(&self.limits).flood_bytes;

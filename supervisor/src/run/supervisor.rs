@@ -122,7 +122,7 @@ impl Supervisor {
             let (body, seed) = match (request.take_body(), seed()) {
                 (Ok(body), Ok(seed)) => (body, seed),
                 (Err(problem), _) => return without_child(&*catalog, limits, problem.into()),
-                (_, Err(error)) => return without_child(&*catalog, limits, error),
+                (_, Err(_)) => return without_child(&*catalog, limits, RunError::internal("the host gives no random bits")),
             };
             let run_id = request.run_id.unwrap_or_else(|| seed.to_string().into());
             let run = Run { body, seed, limits: limits.wire() };
@@ -155,9 +155,9 @@ fn launch_error(error: &LaunchError) -> RunError {
 }
 
 /// The seed of the body's `Math.random`: not to be guessed from other runs.
-fn seed() -> Result<Seed, RunError> {
+fn seed() -> Result<Seed, getrandom::Error> {
     let mut bits = [0; 16];
-    getrandom::fill(&mut bits).map_err(|_| RunError::internal("the host gives no random bits"))?;
+    getrandom::fill(&mut bits)?;
     Ok(Seed::new(bits))
 }
 
