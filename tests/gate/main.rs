@@ -116,6 +116,23 @@ async fn hostile_schemas_end_quickly_and_let_nothing_through() {
 }
 
 #[tokio::test]
+async fn a_schema_that_doubles_at_every_level_does_not_hold_us_up() {
+    let twice = json!({"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}]});
+    let tool = Tool::new(Source::Mcp, "evil", "t", "", twice);
+    let deep = (0..60).fold(json!({}), |inner, _| json!({"a": inner}));
+    let started = Instant::now();
+    assert_eq!(
+        check(&tool, deep).await.unwrap_err().code,
+        CallCode::TooLarge
+    );
+    assert!(
+        started.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+#[tokio::test]
 async fn hostile_patterns_take_linear_time() {
     let started = Instant::now();
     for pattern in [

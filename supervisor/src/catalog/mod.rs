@@ -13,6 +13,7 @@ mod file;
 mod nearness;
 mod schema;
 mod schema_cost;
+mod schema_effort;
 mod search;
 mod set;
 mod signature;

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::schema_cost;
+use super::schema_effort::{self, Scale};
 use super::text::{Lines, cleaned};
 
 /// Bytes that one compiled pattern may take, and one pattern's cache of states: `(a{1000}){1000}` is refused, real patterns are far below.
@@ -27,6 +28,7 @@ pub struct Schema {
     text: Option<(Arc<str>, Range<usize>)>,
     value: OnceLock<Value>,
     validator: OnceLock<Result<Validator, SchemaProblem>>,
+    scale: OnceLock<Scale>,
 }
 
 /// Why a schema cannot be used to check a value.
@@ -76,6 +78,7 @@ impl Schema {
                 text: Some((Arc::clone(text), range)),
                 value: OnceLock::new(),
                 validator: OnceLock::new(),
+                scale: OnceLock::new(),
             });
         }
         serde_json::from_str::<Value>(part).map(Schema::from)
@@ -112,6 +115,12 @@ impl Schema {
         self.validator
             .get_or_init(|| compile(self.value()))
             .as_ref()
+    }
+
+    /// Whether checking this value with [`Schema::validator`] is bounded work; ask before.
+    pub fn is_bounded_for(&self, value: &Value) -> bool {
+        let scale = *self.scale.get_or_init(|| Scale::of(self.value()));
+        schema_effort::is_bounded(self.value(), scale, value)
     }
 }
 
@@ -213,6 +222,7 @@ impl From<Value> for Schema {
             text: None,
             value: OnceLock::from(value),
             validator: OnceLock::new(),
+            scale: OnceLock::new(),
         }
     }
 }

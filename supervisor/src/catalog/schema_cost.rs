@@ -2,7 +2,7 @@
 //!
 //! A schema comes from a stranger and may be a bomb: `{"$ref": "#"}` never ends, and thirty definitions that each ask for the next one twice
 //! ask for the last one a billion times. Both are found before the schema is compiled, by counting the checks that can apply to *one* place
-//! in a value. Going down into properties and items needs no count: the value's own size bounds it.
+//! in a value. What the way down into members and items adds depends on the value, and is counted with it (`schema_effort`).
 
 use std::collections::HashMap;
 
@@ -30,19 +30,38 @@ const SAME_PLACE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
 
 /// Whether checking one place of a value against some part of the schema may take more than [`MAX_CHECKS`] checks.
 pub(super) fn is_too_costly(schema: &Value) -> bool {
-    let mut anchors = HashMap::new();
-    gather_anchors(schema, &mut anchors);
     let mut counter = Counter {
-        root: schema,
-        anchors,
+        references: References::of(schema),
         known: HashMap::new(),
     };
     counter.any_part_is_too_costly(schema, 0)
 }
 
-struct Counter<'a> {
+/// Finds what the references of a schema point at.
+pub(super) struct References<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
+}
+
+impl<'a> References<'a> {
+    pub(super) fn of(root: &'a Value) -> References<'a> {
+        let mut anchors = HashMap::new();
+        gather_anchors(root, &mut anchors);
+        References { root, anchors }
+    }
+
+    /// The schema a local reference points at. Other documents are never fetched, so they cost nothing: they fail when compiled.
+    pub(super) fn find(&self, target: &str) -> Option<&'a Value> {
+        let fragment = target.rsplit_once('#').map_or("", |(_, fragment)| fragment);
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return self.root.pointer(&percent_decoded(fragment));
+        }
+        self.anchors.get(fragment).copied()
+    }
+}
+
+struct Counter<'a> {
+    references: References<'a>,
     /// Checks for the target of a reference; `None` while it is being counted, so that meeting it again is a circle.
     known: HashMap<&'a str, Option<u64>>,
 }
@@ -117,22 +136,13 @@ impl<'a> Counter<'a> {
             None => {}
         }
         self.known.insert(target, None);
-        let Some(inner) = self.find(target) else {
+        let Some(inner) = self.references.find(target) else {
             self.known.insert(target, Some(1));
             return 1;
         };
         let checks = self.checks(inner, depth);
         self.known.insert(target, Some(checks));
         checks
-    }
-
-    /// The schema a local reference points at. Other documents are never fetched, so they cost nothing: they fail when compiled.
-    fn find(&self, target: &str) -> Option<&'a Value> {
-        let fragment = target.rsplit_once('#').map_or("", |(_, fragment)| fragment);
-        if fragment.is_empty() || fragment.starts_with('/') {
-            return self.root.pointer(&percent_decoded(fragment));
-        }
-        self.anchors.get(fragment).copied()
     }
 }
 

@@ -25,7 +25,8 @@ pub struct CheckedArguments {
 /// arguments so. A text where the schema takes a text is never touched, whatever it looks like.
 ///
 /// # Errors
-/// `invalid_arguments` with the first five faults in `data.errors`, each with its JSON pointer; `tool_unavailable` when the schema itself is
+/// `invalid_arguments` with the first five faults in `data.errors`, each with its JSON pointer; `too_large` when the check itself would take
+/// too long; `tool_unavailable` when the schema itself is
 /// broken: what cannot be checked does not go.
 pub fn check_arguments(tool: &Tool, args: Value) -> Result<CheckedArguments, CallFailure> {
     let mut args = match args {
@@ -40,6 +41,9 @@ pub fn check_arguments(tool: &Tool, args: Value) -> Result<CheckedArguments, Cal
         .parameters
         .validator()
         .map_err(|problem| broken(tool, problem))?;
+    if !tool.parameters.is_bounded_for(&args) {
+        return Err(too_much(tool));
+    }
     if validator.is_valid(&args) {
         return Ok(CheckedArguments {
             args,
@@ -47,6 +51,9 @@ pub fn check_arguments(tool: &Tool, args: Value) -> Result<CheckedArguments, Cal
         });
     }
     let decoded = decode_texts(tool.parameters.value(), &mut args);
+    if !decoded.is_empty() && !tool.parameters.is_bounded_for(&args) {
+        return Err(too_much(tool));
+    }
     if !decoded.is_empty() && validator.is_valid(&args) {
         return Ok(CheckedArguments { args, decoded });
     }
@@ -74,6 +81,14 @@ fn refused(tool: &Tool, faults: &[Fault], more: bool) -> CallFailure {
     let errors: Vec<Value> = faults.iter().map(Fault::as_value).collect();
     CallFailure::new(CallCode::InvalidArguments, &tool.id, message)
         .with_data(json!({"errors": errors, "more": more}))
+}
+
+fn too_much(tool: &Tool) -> CallFailure {
+    let message = format!(
+        "arguments of {} take too long to check against its schema; send less at once",
+        quoted(&tool.id)
+    );
+    CallFailure::new(CallCode::TooLarge, &tool.id, message)
 }
 
 fn broken(tool: &Tool, problem: &SchemaProblem) -> CallFailure {
