@@ -1,11 +1,41 @@
-// node build.mjs OUT_DIR: bundle.js (both realms and the parser as one script), bundle-danger.js (tests only), boot.js (the text for `node -e`)
-// and cache.cjs, which makes V8's code cache: `node <V8 flags of the child> OUT_DIR/cache.cjs OUT_DIR/bundle.js OUT_DIR/bundle.cache`.
+// node build.mjs OUT_DIR writes
+//   bundle.js         both realms and the parser as one script
+//   bundle-danger.js  main-realm mode, for tests of the outer walls only
+//   boot.js           the text for `node -e`
+//   cache.cjs         makes V8's code cache: node <flags of the child> cache.cjs BUNDLE CACHE
+//   bundle.cache      that cache for the Node this runs on
+import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { build, transform } from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
+
+/**
+ * acorn builds tables of Unicode property names for six editions of the language when it is loaded: a third of the bridge's start under `--jitless`, for
+ * something only a regular expression with `\\p` needs. The two places that make and use them are turned into make-on-first-use. The build fails when a
+ * new acorn has other text there.
+ */
+const lazyTables = {
+  name: 'lazy-unicode-tables',
+  setup(plugin) {
+    plugin.onLoad({ filter: /acorn\.mjs$/ }, async ({ path }) => {
+      let contents = await readFile(path, 'utf8');
+      const replaceOnce = (pattern, by) => {
+        if (contents.split(pattern).length !== 2) throw new Error(`build: acorn has changed near ${pattern}`);
+        contents = contents.replace(pattern, () => by);
+      };
+      replaceOnce(/^for \(var i = 0, list = \[9, 10, 11, 12, 13, 14\].*?\n\}\n/ms, '');
+      replaceOnce(
+        'this.unicodeProperties = data[parser.options.ecmaVersion >= 14 ? 14 : parser.options.ecmaVersion];',
+        'if (!data[14]) buildUnicodeData(14); this.unicodeProperties = data[14];',
+      );
+      return { contents, loader: 'js' };
+    });
+  },
+};
 
 /** One half as a function body: an expression that evaluates to the module's default export. */
 const half = async (entry) => {
@@ -23,6 +53,7 @@ const half = async (entry) => {
     minifyIdentifiers: true,
     charset: 'ascii',
     legalComments: 'none',
+    plugins: [lazyTables],
     write: false,
   });
   return result.outputFiles[0].text.trim();
@@ -49,9 +80,30 @@ export const buildAll = async (outDir) => {
   await writeFile(join(outDir, 'boot.js'), await bootText());
 };
 
+/** Flags of a child on this Node, without the permission model: the cache builder reads and writes files, and V8 does not know that flag. */
+const childFlags = async () => {
+  const flags = JSON.parse(await readFile(join(here, 'flags.json'), 'utf8'));
+  const major = Number(process.versions.node.split('.')[0]);
+  const line = Math.min(26, major - (major % 2));
+  return [...flags.common, ...(flags[line] ?? [])].filter((flag) => !flag.endsWith('permission'));
+};
+
+const writeCache = async (outDir) => {
+  const cache = join(outDir, 'bundle.cache');
+  try {
+    const args = [...(await childFlags()), join(outDir, 'cache.cjs'), join(outDir, 'bundle.js'), cache];
+    await promisify(execFile)(process.execPath, args, { env: {}, timeout: 60_000 });
+  } catch (error) {
+    // Only time is lost without it: the child compiles the source instead.
+    console.error(`build: no code cache: ${error.message}`);
+    await writeFile(cache, '');
+  }
+};
+
 const [outDir] = process.argv.slice(2);
 if (!outDir) {
   console.error('usage: node build.mjs OUT_DIR');
   process.exit(2);
 }
 await buildAll(outDir);
+await writeCache(outDir);

@@ -1,11 +1,10 @@
 // A stand-in for the supervisor: starts a Node as the launcher does, minus the jail, and speaks the wire. The gate byte, which the native side would
 // make, is the first byte written.
-import { spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { execFileSync } from 'node:child_process';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 export const NODE = process.env.CODEMODE_NODE ?? process.execPath;
@@ -37,6 +36,14 @@ export const packBundle = (magic, source, cache = Buffer.alloc(0)) => {
   return Buffer.concat([head, source, cache]);
 };
 
+/** The code cache for the Node under test, made as the build does. */
+const makeCache = (dir) => {
+  const file = join(dir, 'cache');
+  const flags = flagsFor(major()).filter((flag) => !flag.endsWith('permission'));
+  execFileSync(NODE, [...flags, join(DIST, 'cache.cjs'), join(DIST, 'bundle.js'), file], { env: {} });
+  return readFileSync(file);
+};
+
 let packed = null;
 const bundleFile = (magic, useCache, danger) => {
   packed ??= new Map();
@@ -45,8 +52,7 @@ const bundleFile = (magic, useCache, danger) => {
     const dir = mkdtempSync(join(tmpdir(), 'codemode-bridge-'));
     process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
     const source = readFileSync(join(DIST, danger ? 'bundle-danger.js' : 'bundle.js'));
-    const cachePath = join(DIST, `bundle.cache.${major()}`);
-    const cache = useCache && existsSync(cachePath) ? readFileSync(cachePath) : Buffer.alloc(0);
+    const cache = useCache ? makeCache(dir) : Buffer.alloc(0);
     const file = join(dir, 'bundle');
     writeFileSync(file, packBundle(magic, source, cache));
     packed.set(key, file);
@@ -68,7 +74,7 @@ export const frame = (value) => {
 export const launch = ({ magic = 'CMBUNDL1', cache = false, danger = false, flags } = {}) => {
   flags ??= flagsFor(major());
   const fd = openSync(bundleFile(magic, cache, danger), 'r');
-  const boot = readFileSync(join(DIST, danger ? 'boot.js' : 'boot.js'), 'utf8');
+  const boot = readFileSync(join(DIST, 'boot.js'), 'utf8');
   const child = spawn(NODE, [...flags, '-e', boot], { env: {}, stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', fd], cwd: '/' });
   closeSync(fd);
   const bridge = child.stdio[3];
@@ -117,7 +123,7 @@ const answerOf = async (message, tools) => {
     const { method, params } = message;
     if (method === 'openclaw.tools.search') return { result: Object.keys(tools).filter((t) => t.includes(params.query)).slice(0, params.limit ?? 8).map(row) };
     if (method === 'openclaw.tools.describe') return { result: { ...row(params.id), parameters: { type: 'object' }, signature: '' } };
-    const name = params.id.trim();
+    const name = params.id;
     if (!Object.hasOwn(tools, name)) throw { code: 'unknown_tool', message: `no tool with id ${JSON.stringify(params.id)}` };
     return { result: (await tools[name](params.args)) ?? null };
   } catch (error) {

@@ -91,8 +91,9 @@ const lateCall = (toolId) =>
 /** One frame from the supervisor: the answer to one of our requests. */
 export const onFrame = (text) => {
   const message = jsonParse(text);
-  const request = mapGet(sent, message.id);
-  if (request === undefined) return;
+  // Only answers to our own requests may come; anything else throws, and the main half ends the child.
+  const request = hasOwn(message, 'method') ? undefined : mapGet(sent, message.id);
+  if (request === undefined) throw new TypeErrorCtor('an answer to nothing');
   mapDelete(sent, message.id);
   run.open--;
   pump();

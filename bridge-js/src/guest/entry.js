@@ -24,6 +24,7 @@ const onImport = () => apply(rejectNow, PromiseCtor, [new TypeErrorCtor('modules
 const nothing = () => {};
 
 const isOurs = (value) => {
+  if (value === FunctionProto) return true;
   if (typeof value === 'function') {
     let top = value;
     for (let next = getPrototypeOf(top); next !== null; next = getPrototypeOf(top)) {
@@ -38,8 +39,8 @@ const isOurs = (value) => {
   return top === ObjectProto || top === value;
 };
 
-/** Names of globals (and of what hangs on ours) that are no object of this realm. */
-const foreignNames = () => {
+/** Names of what the bridge put in (`thorough`: of every global) that is no object of this realm. V8 made the others, on Node 26 some only when asked. */
+const foreignNames = (thorough) => {
   const found = [];
   const look = (object, path) => {
     for (const key of ownKeys(object)) {
@@ -47,7 +48,8 @@ const foreignNames = () => {
       if (!isOurs(value) || !isOurs(get) || !isOurs(set)) found.push(`${path}${String(key)}`);
     }
   };
-  look(globalThis, '');
+  if (thorough) look(globalThis, '');
+  if (!isOurs(Math.random)) found.push('Math.random');
   look(openclaw.tools, 'openclaw.tools.');
   look(console, 'console.');
   if (!isOurs(globalThis)) found.push('globalThis');
@@ -71,8 +73,9 @@ const walkRealm = () => {
 
 /** Probes that an escape would use: an error's stack and its accessor, an import's rejection. `note` gets one word for each that fails. */
 const check = (thorough, importProbe, note) => {
-  for (const name of foreignNames()) note(name);
+  for (const name of foreignNames(thorough)) note(name);
   for (const name of REMOVED) if (name in globalThis) note(name);
+  for (const name of ['process', 'require', 'fetch', 'setTimeout', 'Buffer']) if (name in globalThis) note(name);
   if (!warmStack()) note('stack');
   const accessor = getOwnPropertyDescriptor(new Error('probe'), 'stack');
   if (!isOurs(accessor.get) || !isOurs(accessor.set) || !isOurs(accessor.value)) note('stack accessor');

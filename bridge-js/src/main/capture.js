@@ -17,6 +17,7 @@ export const capture = ({ require, process }) => {
     // read(fd, buffer, offset, length, position) throws; writeBuffer(..., undefined, ctx) fills ctx. The same on Node 20 to 26 (tests check it).
     read: fs.read,
     writeBuffer: fs.writeBuffer,
+    exit: process.reallyExit.bind(process),
     runMicrotasks: internalBinding('task_queue').runMicrotasks,
     promiseDetails: internalBinding('util').getPromiseDetails,
     hooks: {

@@ -1,5 +1,6 @@
 // One conversation: hello, the run request, the body, its calls, the answer.
 import { prepare } from '../forms/index.js';
+import { offsetOf, originalOffset, placeAt } from '../forms/lines.js';
 import { compile } from './realm.js';
 
 export const makeConversation = (take, frames, realm) => {
@@ -14,7 +15,7 @@ export const makeConversation = (take, frames, realm) => {
 
   return () => {
     frames.send(hello);
-    const { body, seed, limits } = parseJson(frames.receive()).params;
+    const { body, seed, limits } = runRequest(parseJson(frames.receive()));
     const size = byteLength(body);
     if (size > limits.bodyBytes) {
       refuse({ code: 'invalid_body', name: 'InvalidBody', message: `the body takes ${size} bytes, the limit is ${limits.bodyBytes}` });
@@ -54,10 +55,25 @@ export const makeConversation = (take, frames, realm) => {
   };
 };
 
-/** V8 refuses what the parser took: rare (a newer syntax on an older Node), so only the line is looked for. */
+const LIMITS = ['inFlight', 'requests', 'argsBytes', 'valueBytes', 'bodyBytes', 'consoleEntryBytes', 'consoleFloodBytes'];
+
+/** The supervisor is trusted, so this is a check for bugs: a wrong request ends the child instead of running something else. */
+const runRequest = ({ method, id, params }) => {
+  const { body, seed, limits } = params;
+  const sound = method === 'run' && id === 1 && typeof body === 'string' && /^[0-9a-f]{32}$/.test(seed) && LIMITS.every((name) => Number.isSafeInteger(limits[name]));
+  if (!sound) throw new TypeError('not a run request');
+  return params;
+};
+
+/**
+ * V8 refuses what the parser took: rare, e.g. a newer syntax on an older Node. Node writes the place in front of the stack: file and line, the source
+ * line, and a line with a mark under the column.
+ */
 const compileError = (error, ready, body) => {
-  const message = `${error.message}`;
-  if (error instanceof RangeError) return { code: 'syntax_error', name: 'SyntaxError', message: 'the body is nested too deeply to be compiled', line: 1, column: 1 };
-  const line = /^body\.js:(\d+)/.exec(`${error.stack}`);
-  return { code: 'syntax_error', name: 'SyntaxError', message, line: line === null ? 1 : Number(line[1]), column: 1 };
+  const failed = { code: 'syntax_error', name: 'SyntaxError', message: `${error.message}` };
+  if (error instanceof RangeError) return { ...failed, message: 'the body is nested too deeply to be compiled', line: 1, column: 1 };
+  const shown = /^body\.js:(\d+)\n.*\n( *)\^/.exec(`${error.stack}`);
+  if (shown === null) return failed;
+  const position = offsetOf(ready.code, Number(shown[1]), shown[2].length);
+  return { ...failed, ...placeAt(body, originalOffset(position, ready.inserts)) };
 };

@@ -8,6 +8,7 @@ import { nothingGranted } from './permissions.js';
 import { makeConversation } from './converse.js';
 import { warm } from './warm.js';
 
+const STDERR = 2;
 const REPORT = 4;
 
 export default (boot) => {
@@ -42,6 +43,13 @@ export default (boot) => {
   const converse = makeConversation(take, frames, realm);
   for (;;) {
     frames.gate();
-    converse();
+    try {
+      converse();
+    } catch {
+      // The other end broke the wire's rules, or the bridge has a bug; going on would be guessing. The error may be an object of the guest realm: it is
+      // not looked at.
+      frames.tell(STDERR, 'codemode: the bridge stopped at a message it cannot take\n');
+      take.exit(70);
+    }
   }
 };

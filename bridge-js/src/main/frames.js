@@ -86,6 +86,7 @@ export const makeFrames = (take) => {
     fill(4);
     const length = input[start] * 16777216 + (input[start + 1] << 16) + (input[start + 2] << 8) + input[start + 3];
     start += 4;
+    if (length === 0) throw new RangeError('an empty frame');
     if (length > SMALL - 4) return receiveLong(length);
     fill(length);
     const text = utf8Slice(input, start, start + length);
