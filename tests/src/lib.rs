@@ -1,1 +1,19 @@
 //! What the tests of codemode share.
+//!
+//! - [`rig`]: supervisors, catalogs and runs. One environment variable, `CODEMODE_LAUNCHER`, chooses how every test starts its children.
+//! - [`census`], [`listeners`], [`signals`]: witnesses. A test that says "nothing happened" asks one of them, and shows that it can see.
+//! - [`patience`]: bounded waiting for a condition; no test sleeps and hopes.
+//! - [`host`]: what a host must have. What is missing fails the test, unless `CODEMODE_EXPECT` says that it is missing on purpose.
+//! - [`embedding`]: the library in a process of its own, for what cannot be done to the process of a test.
+//! - [`script`]: what a stand-in for Node does, step by step.
+//!
+//! `CODEMODE_NODE` is the Node of every test, `CODEMODE_NODES` further ones, `CODEMODE_DATA` the folder of the large catalog.
+
+pub mod census;
+pub mod embedding;
+pub mod host;
+pub mod listeners;
+pub mod patience;
+pub mod rig;
+pub mod script;
+pub mod signals;

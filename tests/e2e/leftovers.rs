@@ -1,0 +1,81 @@
+//! Nothing is left: no process, no descriptor, no growing memory.
+
+use codemode_tests::census::{Census, children_of, own_pid};
+use codemode_tests::rig::{self, demo, json, request};
+
+/// What an allocator may keep of fifty runs.
+const MAY_GROW: u64 = 16 << 20;
+
+#[test]
+fn nothing_left() {
+    rig::alone(async {
+        let empty = Census::take();
+        {
+            let supervisor = rig::supervisor();
+            for _ in 0..3 {
+                rig::run(&supervisor, "return 1").await;
+            }
+            let before = Census::take();
+            for n in 0..50 {
+                let body = format!(
+                    r#"console.log("run {n}"); return (await openclaw.tools.call("demo:echo", {{ n: {n} }})).n"#
+                );
+                assert_eq!(json(&rig::run(&supervisor, &body).await), n);
+            }
+            before.settles("fifty runs").await;
+            assert!(
+                before.grown_by() <= MAY_GROW,
+                "{} bytes more",
+                before.grown_by()
+            );
+        }
+        empty.settles("a supervisor that is dropped").await;
+    });
+}
+
+#[test]
+fn nothing_left_of_runs_that_fail() {
+    rig::alone(async {
+        let supervisor = rig::supervisor();
+        rig::run(&supervisor, "return 1").await;
+        let before = Census::take();
+        let bodies = [
+            "throw 1",
+            "return (",
+            "",
+            "while (true) {}",
+            "await new Promise(() => {})",
+            "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))",
+            r#"await openclaw.tools.call("demo:slow", { ms: 600000 })"#,
+            r#"for (let i = 0; i < 40; i++) openclaw.tools.call("demo:slow", { ms: 600000 }); return 1"#,
+        ];
+        for body in bodies {
+            assert!(
+                !supervisor.run(request(body, 300), demo()).await.ok,
+                "{body}"
+            );
+        }
+        before.settles("runs that fail").await;
+    });
+}
+
+#[test]
+fn the_census_sees_what_is_there() {
+    rig::alone(async {
+        let before = Census::take();
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .expect("sleep starts");
+        let file = std::fs::File::open("/dev/null").expect("it is there");
+        let now = Census::take();
+        assert_eq!(now.children.len(), before.children.len() + 1);
+        assert_eq!(now.descriptors, before.descriptors + 1);
+        drop(file);
+        child.kill().expect("it is ours");
+        // A zombie is something left, too.
+        assert_eq!(children_of(own_pid()).len(), before.children.len() + 1);
+        child.wait().expect("it is ours");
+        before.settles("the control").await;
+    });
+}
