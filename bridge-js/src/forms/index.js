@@ -4,7 +4,7 @@ import { adviceForText, MODULES } from './advice.js';
 import { countFences, removeFence } from './fence.js';
 import { blank, placeAt } from './lines.js';
 import { PREFIX, SUFFIX, parse } from './parse.js';
-import { bareThrow, countUses, returnsAtTop, topLevelThis } from './tree.js';
+import { bareThrow, countUses, hasFenceTemplate, returnsAtTop, topLevelThis } from './tree.js';
 import { Unsupported, eraseTypes, parseTypeScript } from './typescript.js';
 
 /** Stands for the body's own `this`, which is undefined: a parameter nobody passes. As long as `this`, and no name a person would write. */
@@ -23,11 +23,16 @@ export const prepare = (text) => {
   const plain = removeShebang(fence.text);
   if (/^[\uFEFF\s]*$/.test(plain)) return invalid('the body is empty: the fence has nothing in it');
   try {
-    return wrap(text, read(plain));
+    const source = read(plain);
+    if (plain.includes('```') && hasFenceTemplate(source.block)) throw fencedText(plain);
+    return wrap(text, source);
   } catch (error) {
     return explain(text, plain, error);
   }
 };
+
+/** Prose around fenced code can be valid JavaScript: a label and some templates. */
+const fencedText = (plain) => Object.assign(new SyntaxError('this is Markdown, not JavaScript'), { pos: Math.max(0, plain.search(/\S/)) });
 
 const removeShebang = (text) => {
   const match = /^[\uFEFF\s]*#!/.exec(text);
@@ -81,7 +86,8 @@ const further = (first, second, shift) => {
 };
 
 const explain = (text, plain, error) => {
-  if (error instanceof RangeError) return failure(text, 'syntax_error', 'the body is nested too deeply to be read', 0);
+  const tooDeep = error instanceof RangeError || /^Not enough stack space/.test(error.message);
+  if (tooDeep) return failure(text, 'syntax_error', 'the body is nested too deeply to be read', 0);
   if (typeof error.pos !== 'number') throw error;
   const message = error.message.replace(/ \(\d+:\d+\)$/, '').replace(/^'import' and 'export' may appear.*/, 'import and export are refused');
   if (countFences(text) > 1) {

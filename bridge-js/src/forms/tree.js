@@ -50,6 +50,16 @@ export const returnsAtTop = (tree) => {
   return found;
 };
 
+/** True for a template tagged with an empty template: what a line of three backticks is when it is read as JavaScript. */
+export const hasFenceTemplate = (tree) => {
+  let found = false;
+  walk(tree, (node) => {
+    if (node.type === 'TaggedTemplateExpression' && node.tag.type === 'TemplateLiteral') found = true;
+    return !found;
+  });
+  return found;
+};
+
 /** Position of the only `throw` whose value is plainly no Error, or -1. */
 export const bareThrow = (tree) => {
   const found = [];
