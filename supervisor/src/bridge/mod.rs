@@ -4,5 +4,7 @@
 //! what a message means is the run's business.
 
 mod channel;
+mod rehearsal;
 
 pub(crate) use channel::{Bridge, Turn};
+pub(crate) use rehearsal::rehearsal;

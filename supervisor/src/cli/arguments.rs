@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use codemode_protocol::{Limit, LimitError, RunLimits};
 
-use crate::launch::{LaunchConfig, WallPolicy};
+use crate::launch::{self, LaunchConfig, WallPolicy};
 
 /// Runs model-written JavaScript against a tool catalog in a locked-down, short-lived Node process.
 #[derive(Debug, Parser)]
@@ -72,6 +72,8 @@ enum Walls {
 enum LauncherChoice {
     /// The best for a single run
     Auto,
+    /// Forks of one waiting Node
+    Template,
     /// One Node start a run
     Spawn,
 }
@@ -88,14 +90,20 @@ impl RunArguments {
         Ok(limits)
     }
 
+    /// A single run has nothing to share a template with: left to us, it is a Node start.
+    pub(super) fn launcher(&self) -> launch::LauncherChoice {
+        match self.launcher {
+            LauncherChoice::Template => launch::LauncherChoice::Template,
+            LauncherChoice::Auto | LauncherChoice::Spawn => launch::LauncherChoice::Spawn,
+        }
+    }
+
     #[allow(clippy::needless_update, reason = "with the feature `danger` there is a further field")]
     pub(super) fn launch_config(&self) -> LaunchConfig {
         let policy = match self.walls {
             Walls::Default => WallPolicy::Default,
             Walls::Strict => WallPolicy::Strict,
         };
-        // A single run has nothing to share a template with: both choices are a Node start.
-        let (LauncherChoice::Auto | LauncherChoice::Spawn) = self.launcher;
         LaunchConfig { node: self.node.clone(), policy, jit: self.jit, ..LaunchConfig::default() }
     }
 }

@@ -34,7 +34,7 @@ async fn run(arguments: &RunArguments, limits: RunLimits) -> ExitCode {
         Err(error) => return usage(&format!("cannot listen for signals: {error}")),
     };
     let body_name = read::name(arguments.body.as_deref());
-    let supervisor = match Supervisor::builder().launch(arguments.launch_config()).build() {
+    let supervisor = match Supervisor::builder().launch(arguments.launch_config()).launcher_choice(arguments.launcher()).build() {
         Ok(supervisor) => supervisor,
         Err(error) => return ended(&unavailable(&error, limits), arguments.json, "", &body_name),
     };

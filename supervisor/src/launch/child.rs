@@ -1,15 +1,14 @@
 //! One child process, from its start to its reaping.
 
-use std::io::ErrorKind;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{ErrorKind, IoSlice};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use codemode_jail::wire::{Event, RECORD_LEN, Record};
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
-use nix::sys::socket::{MsgFlags, recv};
-use nix::unistd::{Pid, read};
+use nix::sys::socket::{ControlMessage, MsgFlags, recv, sendmsg};
+use nix::unistd::read;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -119,10 +118,13 @@ impl Child {
         }
     }
 
-    /// Sends a message to the jail.
-    pub(super) fn order(&self, message: &[u8]) -> std::io::Result<()> {
-        let report = self.report.as_ref().ok_or(std::io::ErrorKind::NotConnected)?;
-        nix::sys::socket::send(report.as_raw_fd(), message, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL)?;
+    /// Sends an order to the jail, with descriptors beside it.
+    pub(super) fn order(&self, message: &[u8], fds: &[RawFd]) -> std::io::Result<()> {
+        let report = self.report.as_ref().ok_or(ErrorKind::NotConnected)?;
+        let rights = [ControlMessage::ScmRights(fds)];
+        let rights = if fds.is_empty() { &[][..] } else { &rights[..] };
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+        sendmsg::<()>(report.as_raw_fd(), &[IoSlice::new(message)], rights, flags, None)?;
         Ok(())
     }
 
@@ -172,10 +174,7 @@ impl Child {
     }
 
     fn kill(&self) {
-        // The group first, while the unreaped leader keeps its number from being used again; then the process itself, which may have left the group.
-        // Both may be gone already: that is what we want.
-        let _ = killpg(Pid::from_raw(self.pid), Signal::SIGKILL);
-        let _ = sys::pidfd_send_signal(self.pidfd.as_raw_fd(), Signal::SIGKILL as i32);
+        sys::kill_group(self.pid, self.pidfd.as_raw_fd());
     }
 
     /// Ends the process and its group, whatever they are doing, and accounts for them.
@@ -193,6 +192,54 @@ impl Child {
         let unknown = sys::Reaped { status: ExitStatus::Unknown, cpu: Duration::ZERO, peak_rss_bytes: 0 };
         let sys::Reaped { status, cpu, peak_rss_bytes } = reaped.unwrap_or(unknown);
         Ended { status, last_words: self.last_words, stderr_tail: self.stderr_tail(), cpu, peak_rss_bytes }
+    }
+}
+
+/// A child that no runtime watches. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Idle {
+    /// Taken out when the child is woken.
+    parts: Option<(OwnedFd, OwnedFd, OwnedFd)>,
+    pid: i32,
+    nonce: [u8; 16],
+    parent: Arc<ParentThread>,
+}
+
+impl Idle {
+    /// The process id.
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Puts the child under the caller's runtime.
+    pub(super) fn wake(mut self) -> std::io::Result<Child> {
+        let (pidfd, stderr, report) = self.parts.take().ok_or(ErrorKind::NotConnected)?;
+        Child::new(self.pid, pidfd, stderr, report, self.nonce, Arc::clone(&self.parent))
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        if let Some((pidfd, ..)) = &self.parts {
+            sys::kill_group(self.pid, pidfd.as_raw_fd());
+            self.parent.reap(self.pid);
+        }
+    }
+}
+
+impl Child {
+    /// Takes the child from its runtime.
+    pub(super) fn into_idle(mut self) -> std::io::Result<Idle> {
+        let pidfd = self.pidfd()?;
+        let (Some(stderr), Some(report)) = (self.stderr.take(), self.report.take()) else { return Err(ErrorKind::BrokenPipe.into()) };
+        self.reaped = true;
+        let parts = Some((pidfd, stderr.into_inner(), report.into_inner()));
+        Ok(Idle { parts, pid: self.pid, nonce: self.nonce, parent: Arc::clone(&self.parent) })
+    }
+
+    /// A descriptor of the process, of the caller's own.
+    pub(super) fn pidfd(&self) -> std::io::Result<OwnedFd> {
+        self.pidfd.get_ref().try_clone()
     }
 }
 

@@ -29,6 +29,18 @@ pub enum WallPolicy {
     Strict,
 }
 
+/// Which way children are started.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LauncherChoice {
+    /// From a template; a Node start where that does not work on this host.
+    #[default]
+    Auto,
+    /// The same, said by name.
+    Template,
+    /// A Node start for each run.
+    Spawn,
+}
+
 /// A set of walls.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WallSet(u16);

@@ -8,10 +8,10 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use codemode_jail::wire::{Event, RECORD_LEN, Record, Step};
+use codemode_jail::wire::{Event, Record, Step};
 use nix::errno::Errno;
 use serde::Deserialize;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use super::{
     Child, Ended, ExitStatus, IsolationError, LaunchConfig, LaunchError, NodeError, Wall, WallPolicy, WallReport, WallSet, WallStatus, ruleset,
@@ -63,7 +63,7 @@ fn parse_status(text: &str) -> Option<Status> {
 }
 
 /// What the bridge found out about its own realms before the gate.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "some facts are for a person who looks at the record")]
 struct Realms {
@@ -73,6 +73,12 @@ struct Realms {
     permission_model: bool,
     #[serde(default, rename = "cacheRejected")]
     cache_rejected: bool,
+    /// What in the guest realm was made elsewhere.
+    #[serde(default)]
+    foreign: Option<String>,
+    /// What is left in the main realm.
+    #[serde(default)]
+    left: Option<String>,
 }
 
 /// Why a child did not get as far as it should.
@@ -84,12 +90,14 @@ pub(super) enum Trouble {
     Silent(Duration),
     /// It said something that is no record of this plan.
     Garbage,
+    /// A template could not fork; the kernel's error number.
+    Refused(u32),
     /// The host refused something.
     Host(LaunchError),
 }
 
 /// The reports of one child, as far as they have come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reports {
     steps: u32,
     nonce: [u8; 16],
@@ -105,6 +113,23 @@ impl Reports {
         Reports { steps, nonce, landlock, came: Vec::new(), realms: None, any: false, stage_one: false }
     }
 
+    /// The reports of a fork: what its template has built stands in it too, but what a fork does itself it must say again.
+    pub(super) fn of_fork(&self, nonce: [u8; 16]) -> Reports {
+        const OWN: [Step; 4] = [Step::Descriptors, Step::ParentDeath, Step::RunLimits, Step::ArmedFilter];
+        let came = self.came.iter().filter(|(step, ..)| !OWN.contains(step)).copied().collect();
+        Reports { nonce, came, ..self.clone() }
+    }
+
+    /// Waits for a template's word on a fork order: the new process.
+    pub(super) async fn until_forked(&mut self, template: &mut Child) -> Result<i32, Trouble> {
+        let record = self.next(template, BOOT).await?;
+        match record {
+            Record { event: Event::Forked, errno: 0, detail, .. } => i32::try_from(detail).map_err(|_| Trouble::Garbage),
+            Record { event: Event::Forked, errno, .. } => Err(Trouble::Refused(errno)),
+            _ => Err(Trouble::Garbage),
+        }
+    }
+
     /// Waits until Node has booted and the bridge stands at the gate.
     pub(super) async fn until_gate(&mut self, child: &mut Child) -> Result<(), Trouble> {
         self.until(child, Event::Gate).await
@@ -116,27 +141,10 @@ impl Reports {
     }
 
     async fn until(&mut self, child: &mut Child, wanted: Event) -> Result<(), Trouble> {
-        /// Larger than any record and any word of the bridge.
-        const MESSAGE_MAX: usize = 1024;
-        let mut buffer = [0; MESSAGE_MAX];
         let start = Instant::now();
         loop {
             let patience = if self.any { BOOT } else { FIRST_RECORD };
-            let message = match timeout_at(start + patience, child.record(&mut buffer)).await {
-                Ok(Some(length)) => &buffer[..length],
-                Ok(None) => return Err(Trouble::Ended),
-                Err(_) => return Err(Trouble::Silent(patience)),
-            };
-            if let [b'J', facts @ ..] = message
-                && self.stage_one
-                && self.realms.is_none()
-            {
-                self.realms = Some(serde_json::from_slice(facts).map_err(|_| Trouble::Garbage)?);
-                continue;
-            }
-            debug_assert!(RECORD_LEN < MESSAGE_MAX);
-            let record = Record::decode(message).filter(|record| record.nonce == self.nonce).ok_or(Trouble::Garbage)?;
-            self.any = true;
+            let record = self.next(child, patience.saturating_sub(start.elapsed())).await?;
             match record.event {
                 // Once each: a second word on a step would be somebody else's.
                 Event::Step(step) if self.came.iter().all(|(came, ..)| *came != step) => self.came.push((step, record.errno, record.detail)),
@@ -145,6 +153,30 @@ impl Reports {
                 Event::Abort => return Err(Trouble::Ended),
                 _ => return Err(Trouble::Garbage),
             }
+        }
+    }
+
+    /// The next record of this plan, the bridge's own word taken on the way.
+    async fn next(&mut self, child: &mut Child, patience: Duration) -> Result<Record, Trouble> {
+        /// Larger than any record and any word of the bridge.
+        const MESSAGE_MAX: usize = 1024;
+        let mut buffer = [0; MESSAGE_MAX];
+        loop {
+            let message = match timeout(patience, child.record(&mut buffer)).await {
+                Ok(Some(length)) => &buffer[..length],
+                Ok(None) => return Err(Trouble::Ended),
+                Err(_) => return Err(Trouble::Silent(if self.any { BOOT } else { FIRST_RECORD })),
+            };
+            if let [b'J', facts @ ..] = message
+                && self.stage_one
+                && self.realms.is_none()
+            {
+                self.realms = Some(serde_json::from_slice(facts).map_err(|_| Trouble::Garbage)?);
+                continue;
+            }
+            let record = Record::decode(message).filter(|record| record.nonce == self.nonce).ok_or(Trouble::Garbage)?;
+            self.any = true;
+            return Ok(record);
         }
     }
 
@@ -163,7 +195,11 @@ impl Reports {
     fn realm(&self, stands: impl Fn(&Realms) -> bool) -> Result<(), String> {
         match &self.realms {
             Some(realms) if stands(realms) => Ok(()),
-            Some(_) => Err("the bridge's self-check failed".to_owned()),
+            Some(realms) => {
+                let found = [("made elsewhere", &realms.foreign), ("left over", &realms.left)];
+                let found: Vec<String> = found.iter().filter_map(|(what, names)| names.as_ref().map(|names| format!("; {what}: {names}"))).collect();
+                Err(format!("the bridge's self-check failed{}", found.concat()))
+            }
             None => Err("no report from the bridge".to_owned()),
         }
     }
@@ -171,12 +207,12 @@ impl Reports {
     /// The walls around a child that says it is armed; an error where a required one does not stand.
     pub(super) fn confirm(
         &self,
-        child: &Child,
+        pid: i32,
         config: &LaunchConfig,
         walls: WallSet,
         inherited_filters: u64,
     ) -> Result<Vec<WallReport>, LaunchError> {
-        let status = status_of(format!("/proc/{}/status", child.pid())).map_err(|source| LaunchError::Host {
+        let status = status_of(format!("/proc/{pid}/status")).map_err(|source| LaunchError::Host {
             what: "the child's status in /proc",
             advice: "Mount /proc where codemode runs.",
             source,
@@ -251,6 +287,11 @@ impl Reports {
         const PRELOAD: &str = "codemode needs a dynamically linked Node for this host's C library, without set-uid bits or file capabilities; name one with --node or CODEMODE_NODE.";
         match trouble {
             Trouble::Host(error) => error,
+            Trouble::Refused(errno) => LaunchError::Host {
+                what: "a fork",
+                advice: "No more processes are allowed: raise `ulimit -u`, or run fewer bodies at once.",
+                source: io::Error::from_raw_os_error(errno as i32),
+            },
             Trouble::Ended => {
                 // A step of arming that failed ends the child after its record.
                 let failed = self.came.iter().find(|(step, errno, _)| *errno != 0 && matches!(step, Step::RunLimits | Step::ArmedFilter));

@@ -15,6 +15,7 @@ const LISTS: &str = include_str!("../../seccomp/aarch64.json");
 #[derive(Debug)]
 pub(super) struct Filters {
     pub(super) startup: Vec<u8>,
+    pub(super) template: Vec<u8>,
     pub(super) armed: Vec<u8>,
     pub(super) armed_end: Vec<u8>,
 }
@@ -24,7 +25,8 @@ impl Filters {
     pub(super) fn compile(jit: bool) -> Result<Filters, FilterError> {
         let mut programs = compile(LISTS, std::env::consts::ARCH)?;
         let mut take = |name: &'static str| programs.remove(name).ok_or(FilterError::Missing(name)).map(|program| bytes(&program));
-        Ok(Filters { startup: take("startup")?, armed: take(if jit { "armed_jit" } else { "armed" })?, armed_end: take("armed_end")? })
+        let armed = take(if jit { "armed_jit" } else { "armed" })?;
+        Ok(Filters { startup: take("startup")?, template: take("template")?, armed, armed_end: take("armed_end")? })
     }
 }
 

@@ -17,17 +17,22 @@ mod ruleset;
 mod spawn;
 #[cfg(any(test, feature = "danger"))]
 mod stand_in;
+mod start;
 mod sys;
+mod template;
 
 pub use child::Child;
+use child::Idle;
 #[cfg(any(test, feature = "danger"))]
 pub use config::Danger;
-pub use config::{LaunchConfig, WallPolicy, WallSet};
+pub use config::{LaunchConfig, LauncherChoice, WallPolicy, WallSet};
 pub use error::{IsolationError, LaunchError, NodeError};
 pub use filters::syscall_name;
 pub use node::Node;
 pub use report::{Isolation, LauncherKind, Wall, WallReport, WallStatus};
 pub use spawn::Spawn;
+pub(crate) use template::Rehearsal;
+pub use template::Template;
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! lives as long as any of them: each [`super::Child`] holds a handle.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
@@ -24,15 +24,34 @@ pub(super) struct ParentThread {
     pub(super) inherited_filters: u64,
 }
 
+#[derive(Debug)]
 enum Job {
-    Start(Box<Command>, oneshot::Sender<io::Result<Started>>),
+    Start(Box<Command>, mpsc::Sender<Job>, oneshot::Sender<io::Result<Started>>),
     Reap(i32),
 }
 
-/// A process that has just been started.
+/// A process that has just been started. Whoever takes it out owns it; dropped untaken, its group is killed and it is reaped.
+#[derive(Debug)]
 pub(super) struct Started {
-    pub(super) pid: i32,
-    pub(super) pidfd: OwnedFd,
+    process: Option<(i32, OwnedFd)>,
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Started {
+    /// The process id and its descriptor.
+    pub(super) fn take(mut self) -> Option<(i32, OwnedFd)> {
+        self.process.take()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some((pid, pidfd)) = &self.process {
+            sys::kill_group(*pid, pidfd.as_raw_fd());
+            // The thread serves until its last sender is gone, and this is one.
+            let _ = self.jobs.send(Job::Reap(*pid));
+        }
+    }
 }
 
 impl ParentThread {
@@ -49,12 +68,12 @@ impl ParentThread {
         Ok(ParentThread { jobs, inherited_filters })
     }
 
-    /// Starts a process with this thread as its parent.
-    pub(super) async fn spawn(&self, command: Command) -> io::Result<Started> {
+    /// Starts a process with this thread as its parent. Between the answer and [`super::Child::new`] nothing may wait: the caller owns the process.
+    pub(super) async fn spawn(&self, command: Command) -> io::Result<(i32, OwnedFd)> {
         let (reply, answer) = oneshot::channel();
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-        self.jobs.send(Job::Start(Box::new(command), reply)).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        self.jobs.send(Job::Start(Box::new(command), self.jobs.clone(), reply)).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())??.take().ok_or_else(gone)
     }
 
     /// Reaps a child that was killed, when it is gone.
@@ -73,12 +92,9 @@ fn serve(work: &mpsc::Receiver<Job>) {
             work.recv_timeout(Duration::from_millis(1))
         };
         match job {
-            Ok(Job::Start(command, reply)) => {
-                if let Err(Ok(unwanted)) = reply.send(start(*command)) {
-                    // The caller gave up while we started: nobody else knows this process.
-                    let _ = sys::pidfd_send_signal(std::os::fd::AsRawFd::as_raw_fd(&unwanted.pidfd), libc::SIGKILL);
-                    dying.push((unwanted.pid, Instant::now() + REAP_PATIENCE));
-                }
+            Ok(Job::Start(command, jobs, reply)) => {
+                // The caller may have given up, now or before it takes the answer: the process then ends with the answer.
+                let _ = reply.send(start(*command).map(|process| Started { process: Some(process), jobs }));
             }
             Ok(Job::Reap(pid)) => dying.push((pid, Instant::now() + REAP_PATIENCE)),
             Err(mpsc::RecvTimeoutError::Timeout) => {}
@@ -92,11 +108,11 @@ fn serve(work: &mpsc::Receiver<Job>) {
 
 /// `posix_spawn` underneath: the command sets no uid, no hook and an absolute program, so nothing of ours runs between fork and exec and the cost does
 /// not grow with this process.
-fn start(mut command: Command) -> io::Result<Started> {
+fn start(mut command: Command) -> io::Result<(i32, OwnedFd)> {
     let child = command.spawn()?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     match sys::pidfd_open(pid) {
-        Ok(pidfd) => Ok(Started { pid, pidfd }),
+        Ok(pidfd) => Ok((pid, pidfd)),
         Err(error) => {
             let mut child = child;
             // Without a descriptor it cannot be supervised. It is ours and unreaped, so its number is its own.

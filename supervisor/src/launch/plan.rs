@@ -1,6 +1,6 @@
 //! From a configuration to the jail's plan.
 
-use codemode_jail::wire::{PLAN_MAX, Plan, RLIMITS_MAX, Rlimit, Step};
+use codemode_jail::wire::{FLAG_TEMPLATE, PLAN_MAX, Plan, RLIMITS_MAX, Rlimit, Step};
 
 use super::filters::{FilterError, Filters};
 use super::{LaunchConfig, Wall, WallSet};
@@ -30,12 +30,24 @@ const FIXED: [(u32, u64); 8] = [
 pub(super) struct Blueprint {
     pub(super) walls: WallSet,
     filters: Filters,
+    /// The frames of a dry run.
+    rehearsal: Vec<u8>,
+}
+
+/// What a plan is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Purpose {
+    /// One run.
+    Run,
+    /// To be forked.
+    Template,
 }
 
 impl Blueprint {
-    pub(super) fn new(config: &LaunchConfig) -> Result<Blueprint, FilterError> {
+    pub(super) fn new(config: &LaunchConfig, rehearsal: Vec<u8>) -> Result<Blueprint, FilterError> {
         let walls = config.walls();
-        Ok(Blueprint { walls, filters: Filters::compile(config.jit || !walls.has(Wall::NoExecMemory))? })
+        let filters = Filters::compile(config.jit || !walls.has(Wall::NoExecMemory))?;
+        Ok(Blueprint { walls, filters, rehearsal })
     }
 
     /// The steps the jail object takes.
@@ -60,7 +72,7 @@ impl Blueprint {
     }
 
     /// The bytes of one plan.
-    pub(super) fn encode(&self, nonce: [u8; 16], steps: u32) -> Option<Vec<u8>> {
+    pub(super) fn encode(&self, nonce: [u8; 16], steps: u32, purpose: Purpose) -> Option<Vec<u8>> {
         let mut rlimits = [Rlimit::default(); RLIMITS_MAX];
         for (slot, (resource, value)) in rlimits.iter_mut().zip(FIXED) {
             // A host's own hard limit may be lower already; raising is not ours to ask for.
@@ -69,17 +81,17 @@ impl Blueprint {
         }
         let plan = Plan {
             nonce,
-            flags: 0,
+            flags: if purpose == Purpose::Template { FLAG_TEMPLATE } else { 0 },
             steps,
             parent: std::process::id(),
             uid: UNPRIVILEGED,
             gid: UNPRIVILEGED,
             rlimits,
             rlimit_count: FIXED.len(),
-            startup: &self.filters.startup,
+            startup: if purpose == Purpose::Template { &self.filters.template } else { &self.filters.startup },
             armed: &self.filters.armed,
             armed_end: &self.filters.armed_end,
-            dry: &[],
+            dry: if purpose == Purpose::Template { &self.rehearsal } else { &[] },
         };
         let mut bytes = vec![0; PLAN_MAX];
         let length = plan.encode(&mut bytes)?;

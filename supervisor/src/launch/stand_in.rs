@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nix::sys::socket::SockType;
 
 use super::parent::ParentThread;
-use super::spawn::{pair, pipe};
+use super::start::{pair, pipe, stream};
 use super::{Child, Confined, Isolation, LaunchError, LauncherKind};
 
 /// Starts `program` with the bridge on descriptors 0 and 1.
@@ -20,11 +20,10 @@ pub(super) async fn start(program: &Path, arguments: &[String], parent: &Arc<Par
     let second = bridge_child.try_clone().map_err(host)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(bridge_child).stdout(second).stderr(stderr_child).process_group(0);
-    let started = parent.spawn(command).await.map_err(host)?;
+    let (pid, pidfd) = parent.spawn(command).await.map_err(host)?;
     drop(report_child);
-    let child = Child::new(started.pid, started.pidfd, stderr, report, [0; 16], Arc::clone(parent)).map_err(host)?;
-    let bridge = std::os::unix::net::UnixStream::from(bridge);
-    let bridge = bridge.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(bridge)).map_err(host)?;
+    let child = Child::new(pid, pidfd, stderr, report, [0; 16], Arc::clone(parent)).map_err(host)?;
+    let bridge = stream(bridge)?;
     let isolation = Isolation { launcher: LauncherKind::Spawn, node: "stand-in".to_owned(), jit: false, walls: Vec::new() };
     Ok(Confined { bridge, child, isolation })
 }

@@ -2,9 +2,12 @@
 #![expect(unsafe_code, reason = "this file is one of the two addresses of unsafe; each block names the contract it keeps")]
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -30,10 +33,30 @@ pub(super) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
+/// Whether the process behind `pidfd` is a child of this one: only then is it ours to wait for.
+pub(super) fn is_own_child(pidfd: &OwnedFd) -> bool {
+    // Looks without reaping; any other process is ECHILD.
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    waitid(Id::PIDFd(pidfd.as_fd()), flags).is_ok()
+}
+
+/// Whether the unreaped child `pid` has ended; it stays unreaped.
+pub(super) fn has_ended(pid: i32) -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    !matches!(waitid(Id::Pid(Pid::from_raw(pid)), flags), Ok(WaitStatus::StillAlive))
+}
+
 /// Sends `signal` to the process behind `pidfd`; never to another one that got its number.
-pub(super) fn pidfd_send_signal(pidfd: RawFd, signal: i32) -> io::Result<()> {
+fn pidfd_send_signal(pidfd: RawFd, signal: i32) -> io::Result<()> {
     // SAFETY: pidfd_send_signal takes numbers and a null siginfo, which means "as kill(2)".
     check(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd, signal, std::ptr::null::<libc::siginfo_t>(), 0) }).map(|_| ())
+}
+
+/// Kills the unreaped child `pid` and its group. The group first, while the leader keeps its number from being used again; then the process itself,
+/// which may have left the group. Both may be gone already: that is what is wanted.
+pub(super) fn kill_group(pid: i32, pidfd: RawFd) {
+    let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+    let _ = pidfd_send_signal(pidfd, Signal::SIGKILL as i32);
 }
 
 /// Reaps the child `pid` if it has ended. `Ok(None)`: it has not.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use codemode_protocol::{JsonText, Run, RunLimits, Seed, ValueType};
+use codemode_protocol::{JsonText, Limit, Run, RunLimits, Seed, ValueType};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -17,7 +17,8 @@ use super::report::{ErrorCode, Resources, RunError, RunReport};
 use super::request::RunRequest;
 use super::timing::Timing;
 use crate::catalog::Catalog;
-use crate::launch::{Confined, LaunchConfig, LaunchError, LaunchOrder, Launcher, Spawn};
+use crate::bridge::rehearsal;
+use crate::launch::{Confined, LaunchConfig, LaunchError, LaunchOrder, Launcher, LauncherChoice, Spawn, Template};
 use crate::telemetry::Telemetry;
 
 /// Runs bodies. Cheap to clone; every clone shares the launcher and nothing else.
@@ -32,6 +33,8 @@ pub struct Supervisor {
 #[derive(Debug, Default)]
 pub struct Builder {
     config: LaunchConfig,
+    choice: LauncherChoice,
+    usual: RunLimits,
     launcher: Option<Arc<dyn Launcher>>,
 }
 
@@ -40,6 +43,20 @@ impl Builder {
     #[must_use]
     pub fn launch(mut self, config: LaunchConfig) -> Self {
         self.config = config;
+        self
+    }
+
+    /// Which way children are started.
+    #[must_use]
+    pub fn launcher_choice(mut self, choice: LauncherChoice) -> Self {
+        self.choice = choice;
+        self
+    }
+
+    /// The limits that most runs will have: what waits is made for these. A run with others is served too, a little later.
+    #[must_use]
+    pub fn usual_limits(mut self, limits: RunLimits) -> Self {
+        self.usual = limits;
         self
     }
 
@@ -58,14 +75,18 @@ impl Builder {
     pub fn build(self) -> Result<Supervisor, LaunchError> {
         let launcher = match self.launcher {
             Some(launcher) => launcher,
-            None => Arc::new(Spawn::new(self.config)?),
+            None if self.choice == LauncherChoice::Spawn => Arc::new(Spawn::new(self.config)?),
+            None => {
+                let rehearsal = rehearsal(&self.usual, limits::order(&self.usual), Limit::MemoryBytes.cap());
+                Arc::new(Template::new(self.config, rehearsal)?)
+            }
         };
         Ok(Supervisor { launcher })
     }
 }
 
 impl Supervisor {
-    /// With the default walls, the Node that is found, and one Node start a run, unless told otherwise.
+    /// With the default walls, the Node that is found, and forks of a template, unless told otherwise.
     pub fn builder() -> Builder {
         Builder::default()
     }
