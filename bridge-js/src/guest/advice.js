@@ -28,7 +28,7 @@ const ADVICE = {
 const NOT_DEFINED = ' is not defined';
 const NOT_FUNCTION = ' is not a function';
 
-const endsWith = (text, end) => text.length > end.length && stringSlice(text, text.length - end.length) === end;
+export const endsWith = (text, end) => text.length >= end.length && stringSlice(text, text.length - end.length) === end;
 
 /** Advice for an error that ended the run, or ''. */
 export const adviceFor = (name, message) => {

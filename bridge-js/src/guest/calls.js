@@ -41,13 +41,15 @@ export const resetCalls = () => {
 };
 
 const dispatch = (request) => {
-  request.id = run.nextId++;
+  request.id = run.nextId;
   if (request.id > limits.requests + REFUSALS) {
     cutOff('call_limit', `more than ${limits.requests} requests in one run, and ${REFUSALS} more after they were refused; call less often`);
   }
+  // Near the stack limit `send` throws before anything is written: then nothing is counted, and the call rejects.
+  send(`{"jsonrpc":"2.0","id":${request.id},"method":"openclaw.tools.${request.method}","params":${request.params}}`);
+  run.nextId++;
   mapSet(sent, request.id, request);
   run.open++;
-  send(`{"jsonrpc":"2.0","id":${request.id},"method":"openclaw.tools.${request.method}","params":${request.params}}`);
 };
 
 const start = (request) => {

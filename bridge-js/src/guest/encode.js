@@ -3,11 +3,12 @@
 import {
   Uint8ArrayCtor, ErrorProto, ObjectProto, arrayBufferBytes, bigintText, bigintValue, booleanValue, dataViewBuffer, dataViewBytes, dataViewOffset, dateIso,
   dateTime, getOwnPropertyDescriptor, getPrototypeOf, isPrototypeOf, keys, isRegExp, mapForEach, mapSize, numberIsFinite, numberValue,
-  regexpText, setForEach, setSize, setPrototypeOf, stringIndexOf,
+  regexpText, setForEach, setSize, setPrototypeOf,
   stringSlice, stringValue, symbolDescription, typedArrayBuffer, typedArrayBytes, typedArrayLength, typedArrayOffset, typedArrayTag,
   hasOwn,
 } from './primordials.js';
 import { FULFILLED, PENDING, bytes, promiseState } from './host.js';
+import { Place, pathOf, pointerOf } from './place.js';
 import { isArraySafely, quote, readSafely, textOf } from './text.js';
 
 /** Nesting the wire carries is 128 with its envelope; more than this in a value is marked. */
@@ -34,53 +35,6 @@ const put = (piece) => {
     out = '';
     if (seen > limit * COUNT_FACTOR) throw STOP;
   }
-};
-
-// Where the writer stands: a chain up to the root. A class with fields, because fields are defined and not assigned (a body may put setters on
-// `Object.prototype`), and because a null-prototype literal would be a slow dictionary.
-class Place {
-  value = null;
-  key;
-  up;
-  depth;
-  constructor(key, up) {
-    this.key = key;
-    this.up = up;
-    this.depth = up === null ? 0 : up.depth + 1;
-  }
-}
-setPrototypeOf(Place.prototype, null);
-
-const isIdentifier = (text) => {
-  if (text.length === 0) return false;
-  for (let i = 0; i < text.length; i++) {
-    const c = text[i];
-    const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c === '_' || c === '$';
-    if (!letter && !(i > 0 && c >= '0' && c <= '9')) return false;
-  }
-  return true;
-};
-
-const pathOf = (at, root) => {
-  let text = '';
-  for (let p = at; p !== null && p.up !== null; p = p.up) {
-    text = (typeof p.key === 'number' ? `[${p.key}]` : isIdentifier(p.key) ? `.${p.key}` : `[${quote(p.key)}]`) + text;
-  }
-  return root + text;
-};
-
-const pointerOf = (at) => {
-  let text = '';
-  for (let p = at; p !== null && p.up !== null; p = p.up) {
-    let key = `${p.key}`;
-    if (stringIndexOf(key, '~') >= 0 || stringIndexOf(key, '/') >= 0) {
-      let escaped = '';
-      for (let i = 0; i < key.length; i++) escaped += key[i] === '~' ? '~0' : key[i] === '/' ? '~1' : key[i];
-      key = escaped;
-    }
-    text = '/' + key + text;
-  }
-  return text === '' ? '/' : text;
 };
 
 /** Thrown to unwind when arguments are refused; the error itself is made by the caller, where the stack is still short and names the body's line. */

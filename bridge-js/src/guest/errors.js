@@ -2,7 +2,7 @@
 import {
   ErrorProto, RangeErrorCtor, WeakMapCtor, isPrototypeOf, keys, hasOwn, stringSlice, weakHas, weakSet, weakGet, defineProperty,
 } from './primordials.js';
-import { adviceFor } from './advice.js';
+import { adviceFor, endsWith } from './advice.js';
 import { encodeValue } from './encode.js';
 import { placeOf, placeOfBareThrow } from './stack.js';
 import { quote, readSafely, textOf } from './text.js';
@@ -70,7 +70,7 @@ const fieldsOf = (error) => {
 const clip = (text, most) => (text.length > most ? `${stringSlice(text, 0, most)}… (${text.length - most} more)` : text);
 
 const isAllocationFailure = (error, message) =>
-  isPrototypeOf(RangeErrorCtor.prototype, error) && (message === 'Array buffer allocation failed' || message === 'Out of memory');
+  isPrototypeOf(RangeErrorCtor.prototype, error) && (message === 'Array buffer allocation failed' || endsWith(message, 'Out of memory'));
 
 /** `{code, name, message, stack, place, data}` of a thrown value; `data` is JSON text. */
 export const describeThrown = (thrown, code) => {

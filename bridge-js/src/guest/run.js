@@ -90,6 +90,7 @@ const answer = () => {
     const entries = run.lateEntries === 1 ? 'one console entry' : `${run.lateEntries} console entries`;
     writeEntry('warn', `${entries} after the return of the body left out; await the work before returning`, 0);
   }
+  if (run.verdict !== null) return fail(run.verdict, undefined, undefined);
   if (state === THREW) return fail(describeThrown(outcome, 'body_error'), undefined, undefined);
   const unhandled = firstUnhandled();
   if (state === PENDING) {

@@ -26,7 +26,11 @@ export const run = {
   queued: 0,
   nextId: 1,
   answered: false,
+  /** The error of a run that was cut off, until it is sent. */
+  verdict: null,
 };
+
+const NO_ROOM = plainError('memory_limit', 'LimitError', 'there was no memory left to send the answer');
 
 export const resetState = () => {
   run.closed = false;
@@ -36,12 +40,18 @@ export const resetState = () => {
   run.queued = 0;
   run.nextId = 1;
   run.answered = false;
+  run.verdict = null;
 };
 
 export const sendAnswer = (member) => {
   run.closed = true;
+  if (send(`{"jsonrpc":"2.0","id":1,${member}}`)) {
+    run.answered = true;
+    return;
+  }
+  // A long answer needs memory of its own; a short one has its place since boot.
+  send(`{"jsonrpc":"2.0","id":1,"error":${errorText(NO_ROOM, undefined, undefined)}}`);
   run.answered = true;
-  send(`{"jsonrpc":"2.0","id":1,${member}}`);
 };
 
 /**
@@ -50,7 +60,9 @@ export const sendAnswer = (member) => {
  */
 export const cutOff = (code, message) => {
   run.closed = true;
+  // Should the rest overflow the stack, the run ends with this when it unwinds.
+  run.verdict = plainError(code, 'LimitError', message);
   while (run.open > 0 && receive() !== '') run.open--;
-  if (!run.answered) sendAnswer(`"error":${errorText(plainError(code, 'LimitError', message), undefined, undefined)}`);
+  if (!run.answered) sendAnswer(`"error":${errorText(run.verdict, undefined, undefined)}`);
   park();
 };
