@@ -1,11 +1,10 @@
 // A body's values as JSON text. Written by hand instead of `JSON.stringify` because a body may replace `toJSON` on any prototype, because much of what
 // bodies return is not JSON, and because size and depth must be bounded while the text is made. Getters, `toJSON` and proxy traps run here, each once.
 import {
-  Uint8ArrayCtor, ErrorProto, ObjectProto, arrayBufferBytes, bigintText, bigintValue, booleanValue, dataViewBuffer, dataViewBytes, dataViewOffset, dateIso,
-  dateTime, getOwnPropertyDescriptor, getPrototypeOf, isPrototypeOf, keys, isRegExp, mapForEach, mapSize, numberIsFinite, numberValue,
-  regexpText, setForEach, setSize, setPrototypeOf,
-  stringSlice, stringValue, symbolDescription, typedArrayBuffer, typedArrayBytes, typedArrayLength, typedArrayOffset, typedArrayTag,
-  hasOwn,
+  arrayBufferBytes, bigintText, bigintValue, booleanValue, dataViewBuffer, dataViewBytes, dataViewOffset, dateIso, dateTime, ErrorProto,
+  getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isPrototypeOf, isRegExp, keys, mapForEach, mapSize, numberIsFinite, numberValue, ObjectProto, regexpText,
+  setForEach, setPrototypeOf, setSize, stringSlice, stringValue, symbolDescription, typedArrayBuffer, typedArrayBytes, typedArrayLength, typedArrayOffset,
+  typedArrayTag, Uint8ArrayCtor,
 } from './primordials.js';
 import { FULFILLED, PENDING, bytes, promiseState } from './host.js';
 import { Place, pathOf, pointerOf } from './place.js';
