@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use codemode::{CallState, ErrorCode, Supervisor};
-use codemode_tests::census::Census;
+use codemode::{CallState, ErrorCode};
 use codemode_tests::rig::{self, code, demo, json, message, request};
 use serde_json::json;
 
@@ -25,15 +24,14 @@ fn p24_independent_calls_run_at_the_same_time() {
 #[test]
 fn p26_a_timeout_covers_waiting_and_computing_and_the_next_run_is_served() {
     rig::alone(async {
-        let supervisor = rig::supervisor();
-        rig::run(&supervisor, "return 1").await;
-        let before = Census::take();
         let bodies = [
             r#"await openclaw.tools.call("demo:slow", { ms: 60000 });"#,
             "while (true) {}",
             "for (;;) await null",
         ];
         for body in bodies {
+            let watched = rig::Watched::new().await;
+            let supervisor = &watched.supervisor;
             let catalog = demo();
             let began = Instant::now();
             let report = supervisor.run(request(body, 1_000), catalog.clone()).await;
@@ -53,12 +51,12 @@ fn p26_a_timeout_covers_waiting_and_computing_and_the_next_run_is_served() {
                 );
                 assert_eq!(catalog.dispatch_count(), 1);
             }
-            before.settles(body).await;
             assert_eq!(
-                json(&rig::run(&supervisor, "return 7").await),
+                json(&rig::run(supervisor, "return 7").await),
                 7,
                 "after {body}"
             );
+            watched.leaves_nothing(body).await;
         }
     });
 }
@@ -87,7 +85,7 @@ fn p27_classes_of_failure_are_told_apart() {
         assert_eq!(caught.calls[0].state, CallState::Refused);
 
         let config = rig::config(|config| config.node = Some("/nonexistent/node".into()));
-        let error = rig::launcher(config).expect_err("there is no such Node");
+        let error = rig::build(config).expect_err("there is no such Node");
         assert!(
             matches!(error, codemode::launch::LaunchError::Node(_)),
             "{error:?}"
@@ -103,10 +101,7 @@ fn p27_a_node_that_goes_away_is_node_unavailable() {
         std::os::unix::fs::symlink(codemode_tests::host::nodes()[0].as_path(), &node)
             .expect("a link");
         let config = rig::config(|config| config.node = Some(node.clone()));
-        let supervisor = Supervisor::builder()
-            .launch(config)
-            .build()
-            .expect("it is there now");
+        let supervisor = rig::supervisor_of(config);
         std::fs::remove_file(&node).expect("it is ours");
         let report = rig::run(&supervisor, "return 1").await;
         assert_eq!(

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use codemode::ErrorCode::{self, MemoryLimit, NeverSettles, OutputLimit, Timeout};
-use codemode_tests::census::Census;
 use codemode_tests::rig::{self, code, demo, message, request};
 
 const WALL: Duration = Duration::from_millis(1_000);
@@ -12,25 +11,27 @@ const MAY_GROW: u64 = 16 << 20;
 
 /// Runs a body alone and holds it to its verdict, its time, and what it may leave behind.
 fn held_to(body: &str, verdicts: &[ErrorCode]) -> codemode::RunReport {
+    held_to_within(WALL, body, verdicts)
+}
+
+fn held_to_within(wall: Duration, body: &str, verdicts: &[ErrorCode]) -> codemode::RunReport {
     rig::alone(async {
-        let supervisor = rig::supervisor();
-        rig::run(&supervisor, "return 1").await;
-        let before = Census::take();
-        let wall = u64::try_from(WALL.as_millis()).expect("a second");
-        let report = supervisor.run(request(body, wall), demo()).await;
+        let watched = rig::Watched::new().await;
+        let wall_ms = u64::try_from(wall.as_millis()).expect("a second");
+        let report = watched.supervisor.run(request(body, wall_ms), demo()).await;
         let verdict = code(&report).unwrap_or_else(|| panic!("{body} gave a value"));
         assert!(verdicts.contains(&verdict), "{body}: {:?}", report.error);
         assert!(
-            report.timing.body <= WALL + SLACK,
+            report.timing.body <= wall + SLACK,
             "{body}: {:?}",
             report.timing
         );
-        before.settles(body).await;
         assert!(
-            before.grown_by() <= MAY_GROW,
+            watched.grown_by() <= MAY_GROW,
             "{body}: {} bytes more",
-            before.grown_by()
+            watched.grown_by()
         );
+        watched.leaves_nothing(body).await;
         report
     })
 }
@@ -75,6 +76,25 @@ fn a_heap_bomb_is_a_memory_limit() {
         &[MemoryLimit],
     );
     assert!(message(&report).contains("128 MiB"), "{}", message(&report));
+}
+
+#[test]
+fn a_heap_bomb_of_small_objects_is_a_memory_limit() {
+    // Memory runs out in the middle of V8's own allocations, not at a large one that it asks for politely.
+    held_to_within(
+        10 * WALL,
+        "const a = []; for (;;) a.push({ a: [1, 2, 3] })",
+        &[MemoryLimit],
+    );
+}
+
+#[test]
+fn a_single_array_above_the_limit_is_a_memory_limit() {
+    held_to_within(
+        10 * WALL,
+        "return new Array(2 ** 27).fill(7).length",
+        &[MemoryLimit],
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use codemode::{CallState, ErrorCode, RunEvent, RunRequest, Supervisor};
-use codemode_tests::census::Census;
+use codemode_tests::census::{Census, children_of, own_pid};
 use codemode_tests::patience::until;
 use codemode_tests::rig::{self, code, demo, json, request};
 
@@ -50,9 +50,8 @@ fn two_supervisors_in_one_process_do_not_get_in_each_others_way() {
 #[test]
 fn cancelling_in_the_middle_of_a_call_tells_what_may_have_happened() {
     rig::alone(async {
-        let supervisor = rig::supervisor();
-        rig::run(&supervisor, "return 1").await;
-        let before = Census::take();
+        let watched = rig::Watched::new().await;
+        let supervisor = &watched.supervisor;
         let catalog = demo();
         let body = r#"
         await openclaw.tools.call("demo:echo", {});
@@ -76,28 +75,32 @@ fn cancelling_in_the_middle_of_a_call_tells_what_may_have_happened() {
             report.timing
         );
         drop(run);
-        before.settles("a cancelled run").await;
+        watched.leaves_nothing("a cancelled run").await;
     });
 }
 
 #[test]
 fn cancelling_while_the_child_starts_leaves_nothing() {
     rig::alone(async {
-        let supervisor = rig::supervisor();
-        rig::run(&supervisor, "return 1").await;
-        let before = Census::take();
+        let watched = rig::Watched::new().await;
+        let supervisor = &watched.supervisor;
         for wait in [0, 1, 5, 15, 30] {
-            let run = rig::start(&supervisor, "while (true) {}");
+            let run = rig::start(supervisor, "while (true) {}");
             tokio::time::sleep(Duration::from_millis(wait)).await;
             run.cancel();
             assert_eq!(code(&run.report().await), Some(ErrorCode::Cancelled));
         }
         for wait in [0, 1, 5, 15, 30] {
-            let run = rig::start(&supervisor, "while (true) {}");
+            let run = rig::start(supervisor, "while (true) {}");
             tokio::time::sleep(Duration::from_millis(wait)).await;
             drop(run);
         }
-        before.settles("ten runs that nobody wanted").await;
+        // Who drops a run does not wait for its end.
+        if rig::way() == codemode::launch::LauncherKind::Spawn {
+            let nobody = || children_of(own_pid()).is_empty();
+            until("the ten children are gone", Duration::from_secs(2), nobody).await;
+        }
+        watched.leaves_nothing("ten runs that nobody wanted").await;
     });
 }
 

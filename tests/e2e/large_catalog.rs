@@ -70,6 +70,7 @@ fn a_tool_is_found_described_and_called_behind_every_wall() {
         );
 
         let isolation = report.isolation.expect("there was a child");
+        assert_eq!(isolation.launcher, rig::way());
         assert_eq!(isolation.walls.len(), 11);
         for wall in isolation.walls {
             println!("{wall:?}");

@@ -9,36 +9,24 @@ const MAY_GROW: u64 = 16 << 20;
 #[test]
 fn nothing_left() {
     rig::alone(async {
-        let empty = Census::take();
-        {
-            let supervisor = rig::supervisor();
-            for _ in 0..3 {
-                rig::run(&supervisor, "return 1").await;
-            }
-            let before = Census::take();
-            for n in 0..50 {
-                let body = format!(
-                    r#"console.log("run {n}"); return (await openclaw.tools.call("demo:echo", {{ n: {n} }})).n"#
-                );
-                assert_eq!(json(&rig::run(&supervisor, &body).await), n);
-            }
-            before.settles("fifty runs").await;
-            assert!(
-                before.grown_by() <= MAY_GROW,
-                "{} bytes more",
-                before.grown_by()
+        let watched = rig::Watched::new().await;
+        for n in 0..50 {
+            let body = format!(
+                r#"console.log("run {n}"); return (await openclaw.tools.call("demo:echo", {{ n: {n} }})).n"#
             );
+            let report = rig::run(&watched.supervisor, &body).await;
+            assert_eq!(json(&report), n);
         }
-        empty.settles("a supervisor that is dropped").await;
+        let more = watched.grown_by();
+        assert!(more <= MAY_GROW, "{more} bytes more");
+        watched.leaves_nothing("fifty runs").await;
     });
 }
 
 #[test]
 fn nothing_left_of_runs_that_fail() {
     rig::alone(async {
-        let supervisor = rig::supervisor();
-        rig::run(&supervisor, "return 1").await;
-        let before = Census::take();
+        let watched = rig::Watched::new().await;
         let bodies = [
             "throw 1",
             "return (",
@@ -51,11 +39,11 @@ fn nothing_left_of_runs_that_fail() {
         ];
         for body in bodies {
             assert!(
-                !supervisor.run(request(body, 300), demo()).await.ok,
+                !watched.supervisor.run(request(body, 300), demo()).await.ok,
                 "{body}"
             );
         }
-        before.settles("runs that fail").await;
+        watched.leaves_nothing("runs that fail").await;
     });
 }
 

@@ -73,16 +73,12 @@ fn p51_a_program_that_is_no_node_is_found_out_within_a_second() {
     rig::together(async {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = numbered(&folder, "v24.1.0");
-        let made = rig::launcher(rig::config(|config| config.node = Some(path)));
-        // A launcher may find out when it is made, or at its first run.
-        let Ok(launcher) = made else {
-            assert!(matches!(made, Err(LaunchError::Node(_))), "{made:?}");
-            return;
+        // It may be found out when the supervisor is made, or at the first run.
+        let supervisor = match rig::build(rig::config(|config| config.node = Some(path))) {
+            Ok(supervisor) => supervisor,
+            Err(LaunchError::Node(_)) => return,
+            Err(error) => panic!("{error:?}"),
         };
-        let supervisor = codemode::Supervisor::builder()
-            .launcher(launcher)
-            .build()
-            .expect("a launcher is given");
         let began = Instant::now();
         let report = rig::run(&supervisor, "return 1").await;
         assert_eq!(

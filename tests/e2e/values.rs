@@ -88,15 +88,12 @@ fn p16_a_cut_log_says_so_outside_its_text_and_the_value_is_kept() {
 #[test]
 fn p17_a_log_flood_is_stopped_while_it_runs() {
     rig::alone(async {
-        let supervisor = rig::supervisor();
-        // What only the first run costs is not the flood's.
-        rig::run(&supervisor, "return 1").await;
-        let before = codemode_tests::census::Census::take();
+        let watched = rig::Watched::new().await;
         let request = rig::request(
             r#"let n = 0; while (true) console.log("line " + n++ + " " + "x".repeat(1000));"#,
             3_000,
         );
-        let report = supervisor.run(request, demo()).await;
+        let report = watched.supervisor.run(request, demo()).await;
         assert!(
             matches!(
                 code(&report),
@@ -119,11 +116,11 @@ fn p17_a_log_flood_is_stopped_while_it_runs() {
         assert!(kept <= 64 * 1024, "{kept} bytes");
         drop(report);
         assert!(
-            before.grown_by() <= 16 << 20,
+            watched.grown_by() <= 16 << 20,
             "{} bytes more",
-            before.grown_by()
+            watched.grown_by()
         );
-        before.settles("a flood").await;
+        watched.leaves_nothing("a flood").await;
     });
 }
 

@@ -1,5 +1,6 @@
 //! The library in a process of its own: `embedder` runs one body and tells its events and its report, a line of JSON each.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,11 +11,16 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::census::children_of;
+use crate::census::{children_of, cpu_of};
 use crate::patience::until;
 
 /// How long one line may take. Longer than any body of these tests runs.
 const LINE_WITHIN: Duration = Duration::from_secs(20);
+
+/// How long a child may take to show.
+const SEEN_WITHIN: Duration = Duration::from_secs(5);
+/// More than Node needs to start.
+const BUSY: Duration = Duration::from_millis(400);
 
 /// What an embedder is told, as its one argument.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -132,19 +138,31 @@ impl Embedder {
         last
     }
 
-    /// The one child of it, seen alive.
+    /// Its children, seen alive.
     ///
     /// # Panics
     ///
-    /// When there is none.
-    pub async fn only_child(&self) -> i32 {
+    /// When there are none.
+    pub async fn children(&self) -> BTreeSet<i32> {
         let pid = self.pid();
-        let seen = || children_of(pid).into_iter().next();
-        until("the child of the embedder", Duration::from_secs(2), || {
-            seen().is_some()
+        until("a child of the embedder", SEEN_WITHIN, || {
+            !children_of(pid).is_empty()
         })
         .await;
-        seen().expect("it was seen")
+        children_of(pid)
+    }
+
+    /// The child that computes.
+    ///
+    /// # Panics
+    ///
+    /// When none does.
+    pub async fn busy_child(&self) -> i32 {
+        let busy = |pid: &i32| cpu_of(*pid) >= BUSY;
+        let of = self.pid();
+        let found = || children_of(of).into_iter().find(busy);
+        until("a child that computes", SEEN_WITHIN, || found().is_some()).await;
+        found().expect("it was seen")
     }
 
     /// Waits until nobody holds its standard output any more, at most `patience`, and reaps it.

@@ -4,40 +4,52 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use codemode::catalog::{Catalog, FileCatalog};
-use codemode::launch::{LaunchConfig, LaunchError, Launcher, Spawn, Wall, WallSet};
+use codemode::launch::{
+    LaunchConfig, LaunchError, LauncherChoice, LauncherKind, Spawn, Wall, WallSet,
+};
 use codemode::{ErrorCode, Limit, RunHandle, RunLimits, RunReport, RunRequest, Supervisor};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::census::Census;
 use crate::host;
 
-/// Makes the launcher that `CODEMODE_LAUNCHER` names.
-///
-/// # Errors
-///
-/// When the launcher cannot be made.
+/// The way of starting children that `CODEMODE_LAUNCHER` names.
 ///
 /// # Panics
 ///
-/// When the variable names none.
-pub fn launcher(config: LaunchConfig) -> Result<Arc<dyn Launcher>, LaunchError> {
+/// When it names none.
+pub fn way() -> LauncherKind {
     let way = std::env::var("CODEMODE_LAUNCHER").unwrap_or_else(|_| "spawn".to_owned());
     match way.as_str() {
-        "spawn" => Ok(Arc::new(Spawn::new(config)?)),
+        "spawn" => LauncherKind::Spawn,
+        "template" => LauncherKind::Template,
         _ => panic!("CODEMODE_LAUNCHER={way}: spawn or template"),
     }
 }
 
-/// A supervisor on that launcher.
+/// Makes a supervisor that starts its children that way. The one place that knows how.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub fn build(config: LaunchConfig) -> Result<Supervisor, LaunchError> {
+    let choice = match way() {
+        LauncherKind::Spawn => LauncherChoice::Spawn,
+        LauncherKind::Template => LauncherChoice::Template,
+    };
+    Supervisor::builder()
+        .launch(config)
+        .launcher_choice(choice)
+        .build()
+}
+
+/// The same, where it has to work.
 ///
 /// # Panics
 ///
-/// When the launcher cannot be made.
+/// When it cannot be made.
 pub fn supervisor_of(config: LaunchConfig) -> Supervisor {
-    let launcher = launcher(config).expect("children can be started on this host");
-    Supervisor::builder()
-        .launcher(launcher)
-        .build()
-        .expect("a launcher is given")
+    build(config).unwrap_or_else(|error| panic!("children can be started on this host: {error}"))
 }
 
 /// A supervisor with every wall.
@@ -163,6 +175,50 @@ pub fn message(report: &RunReport) -> &str {
         .error
         .as_ref()
         .map_or("", |error| error.message.as_str())
+}
+
+/// A supervisor under watch, from before it was made until after it is gone.
+#[derive(Debug)]
+pub struct Watched {
+    empty: Census,
+    warm: Census,
+    /// It.
+    pub supervisor: Supervisor,
+}
+
+impl Watched {
+    /// With every wall, after one run: what only the first costs is not counted.
+    pub async fn new() -> Watched {
+        let empty = Census::take();
+        let supervisor = supervisor();
+        let report = run(&supervisor, "return 1").await;
+        assert!(report.ok, "{report:?}");
+        Watched {
+            empty,
+            warm: Census::take(),
+            supervisor,
+        }
+    }
+
+    /// How much resident memory has been added since the first run.
+    pub fn grown_by(&self) -> u64 {
+        self.warm.grown_by()
+    }
+
+    /// Sees that no process and no descriptor is left: of a run, when each has its own Node, and in any case of the supervisor.
+    ///
+    /// # Panics
+    ///
+    /// When something is.
+    pub async fn leaves_nothing(self, what: &str) {
+        if way() == LauncherKind::Spawn {
+            let left = Census::take().children;
+            let more: Vec<_> = left.difference(&self.empty.children).collect();
+            assert!(more.is_empty(), "{what}: {more:?} when the report is there");
+        }
+        drop(self.supervisor);
+        self.empty.settles(what).await;
+    }
 }
 
 static TURN: RwLock<()> = RwLock::new(());

@@ -5,8 +5,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use codemode::RunHandle;
 use codemode::launch::LaunchConfig;
-use codemode::{RunHandle, Supervisor};
 use codemode_tests::embedding::Order;
 use codemode_tests::rig;
 use serde_json::{Value, json};
@@ -19,9 +19,7 @@ async fn main() -> ExitCode {
     else {
         return ExitCode::from(2);
     };
-    let made = rig::launcher(LaunchConfig::default());
-    let built = made.and_then(|launcher| Supervisor::builder().launcher(launcher).build());
-    let supervisor = match built {
+    let supervisor = match rig::build(LaunchConfig::default()) {
         Ok(supervisor) => supervisor,
         Err(error) => {
             tell(&json!({"unavailable": error.to_string()}));
