@@ -109,7 +109,7 @@ const warm = (template) => {
   void ['b', 'a'].sort((a, b) => a.localeCompare(b));
   void 'x'.normalize('NFD');
   void JSON.stringify(JSON.parse('{"a":[1,2,{"b":null}]}'));
-  void 2n ** 70n;
+  void (2n ** 70n);
 };
 
 export default { __proto__: null, begin, start, poll, settled, waiting, onFrame, formatter, onReject, onUncaught, onImport, nothing, check, warm };
