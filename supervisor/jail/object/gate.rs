@@ -140,14 +140,15 @@ fn next_dry_run() -> u8 {
     if DRY_LEFT.fetch_sub(1, Ordering::Relaxed) > 1 { b'D' } else { arm(&plan()) }
 }
 
-fn keep(order: Order) {
+/// The limits that [`arm`] will set.
+pub fn keep(order: Order) {
     for (slot, value) in LIMITS.iter().zip([order.data_soft, order.data_hard, order.cpu_seconds]) {
         slot.store(value, Ordering::Relaxed);
     }
 }
 
 /// Sets the limits of the run and the armed filters, or ends the process.
-fn arm(plan: &Plan<'_>) -> u8 {
+pub fn arm(plan: &Plan<'_>) -> u8 {
     if plan.steps & Step::RunLimits.bit() != 0 {
         settle(Step::RunLimits, run_limits());
     }

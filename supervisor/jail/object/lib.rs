@@ -3,6 +3,7 @@
 //! Stage 1 runs from `.init_array`, single-threaded, and builds every wall that Node can start behind ([`stage_one`]). Stage 2 runs when the
 //! bridge, booted and holding no body yet, reads one byte from descriptor 3 ([`gate`]): the limits of the run and the armed filters. A *template* waits there
 //! for orders instead; it is copied for each, and stage 2 happens in the copy. [`hooks`] are the libc symbols through which all this is reached.
+//! A *probe* gets no further than stage 1: it tries one forbidden act and ends ([`probe`]).
 //! What came of each step goes to the supervisor as one [`wire::Record`] on descriptor 4; the supervisor decides whether it is enough.
 //!
 //! The object trusts its plan, which comes from the supervisor alone, and nothing else. It never allocates, never calls back into Node,
@@ -12,6 +13,7 @@
 
 mod gate;
 mod hooks;
+mod probe;
 mod root;
 mod stage_one;
 mod sys;
@@ -34,6 +36,5 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 static INIT: extern "C" fn(c_int, *const *const c_char, *mut *mut c_char) = init;
 
 extern "C" fn init(_argc: c_int, _argv: *const *const c_char, envp: *mut *mut c_char) {
-    sys::scrub_environment(envp);
-    stage_one::run();
+    stage_one::run(envp);
 }

@@ -5,9 +5,9 @@
 //! and the filter need none, so they come last.
 
 use crate::sys::{self, Errno, Once};
-use crate::wire::{Event, FLAG_TEMPLATE, PLAN_MAX, Plan, Record, Step};
-use crate::{EXIT_NOT_JAILED, root};
-use core::ffi::{CStr, c_int};
+use crate::wire::{Event, FLAG_PROBE, FLAG_TEMPLATE, PLAN_MAX, Plan, Record, Step};
+use crate::{EXIT_NOT_JAILED, probe, root};
+use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Descriptors of a child, by number.
@@ -55,8 +55,8 @@ pub fn tell(event: Event, errno: Errno, detail: u64) {
     let _ = sys::write(REPORT, &Record { nonce, event, errno, detail }.encode());
 }
 
-/// Builds stage 1 as the plan says and reports each step.
-pub fn run() {
+/// Builds stage 1 as the plan says and reports each step. A probe ends here.
+pub fn run(envp: *mut *mut c_char) {
     let ruleset = match take_descriptors() {
         Ok(ruleset) => ruleset,
         Err(_) => sys::exit_group(EXIT_NOT_JAILED),
@@ -65,7 +65,11 @@ pub fn run() {
     let plan = plan();
     answer_to(plan.nonce);
     IS_TEMPLATE.store(plan.flags & FLAG_TEMPLATE != 0, Ordering::Relaxed);
-    tell(Event::Step(Step::Descriptors), 0, 0);
+    let leaky = leaks_on_purpose(&plan);
+    if !leaky {
+        sys::scrub_environment(envp);
+        tell(Event::Step(Step::Descriptors), 0, 0);
+    }
     step(&plan, Step::Identity, || identity(&plan));
     // Both steps need a user and a mount namespace; either can be asked for alone.
     let spaces = if plan.steps & (Step::Namespaces.bit() | Step::EmptyRoot.bit()) == 0 { Ok(()) } else { namespaces(&plan) };
@@ -75,12 +79,21 @@ pub fn run() {
     step(&plan, Step::Capabilities, capabilities);
     step(&plan, Step::NoNewPrivs, || one(sys::prctl(PR_SET_NO_NEW_PRIVS, 1)));
     step(&plan, Step::Landlock, || one(sys::landlock_restrict(ruleset)));
-    let _ = sys::close_range(RULESET, u32::MAX);
+    let _ = sys::close_range(RULESET, if leaky { RULESET as u32 } else { u32::MAX });
     step(&plan, Step::Rlimits, || rlimits(&plan));
     step(&plan, Step::NoExecMemory, || one(sys::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN)));
     step(&plan, Step::ParentDeath, || parent_death(&plan));
     step(&plan, Step::StartupFilter, || one(sys::install_filter(plan.startup, false)));
     tell(Event::StageOne, 0, 0);
+    if plan.flags & FLAG_PROBE != 0 {
+        probe::run(&plan, envp);
+    }
+}
+
+/// Whether what a child could inherit stays: a probe without the step is the control that shows what the step is for. A child that goes on to `main()`
+/// takes it whatever its plan says.
+fn leaks_on_purpose(plan: &Plan<'_>) -> bool {
+    plan.flags & FLAG_PROBE != 0 && plan.steps & Step::Descriptors.bit() == 0
 }
 
 const PR_SET_PDEATHSIG: usize = 1;
@@ -132,7 +145,9 @@ fn take_descriptors() -> Result<c_int, Errno> {
     } else {
         RULESET
     };
-    sys::close_range(first_to_close, u32::MAX)?;
+    if !leaks_on_purpose(&plan()) {
+        sys::close_range(first_to_close, u32::MAX)?;
+    }
     Ok(RULESET)
 }
 

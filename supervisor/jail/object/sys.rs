@@ -142,7 +142,7 @@ unsafe impl Zeroable for usize {}
 ///
 /// # Safety
 /// Arguments that the kernel takes as addresses must be valid for what the call does with them.
-unsafe fn call(number: i64, args: [usize; 6]) -> Answer {
+pub unsafe fn call(number: i64, args: [usize; 6]) -> Answer {
     // SAFETY: passed on to the caller of this function.
     let result = unsafe { syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]) };
     if result == -1 {
@@ -151,6 +151,12 @@ unsafe fn call(number: i64, args: [usize; 6]) -> Answer {
     } else {
         Ok(result)
     }
+}
+
+/// Why the last call of this thread that went through libc failed.
+pub fn last_error() -> Errno {
+    // SAFETY: errno of this thread is always readable.
+    unsafe { *__errno_location() as Errno }
 }
 
 /// A system call without addresses among its arguments.
