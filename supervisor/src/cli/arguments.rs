@@ -1,15 +1,17 @@
-//! What can be typed.
+//! What can be typed. Help, completions and manual pages all come from here.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use codemode_protocol::{Limit, LimitError, RunLimits};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use codemode_protocol::{LimitError, Limit, RunLimits};
 
+use super::{examples, number};
+use crate::gate::{Glob, Policy};
 use crate::launch::{self, LaunchConfig, WallPolicy};
 
 /// Runs model-written JavaScript against a tool catalog in a locked-down, short-lived Node process.
 #[derive(Debug, Parser)]
-#[command(name = "codemode", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "codemode", version, propagate_version = true, arg_required_else_help = true, after_help = examples::ALL)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -18,33 +20,46 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Runs one body and prints its value.
+    #[command(after_help = examples::RUN)]
     Run(RunArguments),
+    /// Looks at the tools of a catalog, and calls them, by hand.
+    #[command(after_help = examples::TOOLS)]
+    Tools(ToolsArguments),
+    /// Prints completions for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArguments),
+    /// Prints a manual page.
+    #[command(after_help = examples::MAN)]
+    Man(ManArguments),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct RunArguments {
     /// The file with the body; `-` or nothing: standard input
-    #[arg(value_name = "BODY")]
+    #[arg(value_name = "BODY", value_hint = ValueHint::FilePath)]
     pub(super) body: Option<PathBuf>,
 
-    /// The tools the body may use: a file of JSON or JSON5
-    #[arg(long, value_name = "FILE")]
-    pub(super) tools: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) catalog: CatalogArguments,
 
-    /// Wall clock of the body in milliseconds
-    #[arg(long, value_name = "MS")]
+    /// Wall clock of the body in milliseconds [1 to 60000, default: 10000]
+    #[arg(long, value_name = "MS", value_parser = number::milliseconds, allow_negative_numbers = true)]
     timeout: Option<u64>,
 
-    /// Memory of the body in MiB
-    #[arg(long, value_name = "MIB")]
+    /// Memory of the body in MiB [8 to 1024, default: 128]
+    #[arg(long, value_name = "MIB", value_parser = number::mebibytes, allow_negative_numbers = true)]
     memory: Option<u64>,
 
     /// Print the whole report as one line of JSON
     #[arg(long)]
     pub(super) json: bool,
 
+    /// Run again whenever the body or the catalog file changes, until Ctrl-C
+    #[arg(long, requires = "body")]
+    pub(super) watch: bool,
+
     /// The node program [default: $CODEMODE_NODE, else from PATH]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath)]
     node: Option<PathBuf>,
 
     /// What to do about a wall this host cannot raise
@@ -60,6 +75,94 @@ pub(super) struct RunArguments {
     jit: bool,
 }
 
+/// Where the tools come from, and which of them are left.
+#[derive(Args, Clone, Debug)]
+pub(super) struct CatalogArguments {
+    /// The catalog: a file of JSON or JSON5
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) tools: Option<PathBuf>,
+
+    /// Only the tools whose id fits, e.g. 'demo:*'; may be given again
+    #[arg(long, value_name = "GLOB")]
+    allow: Option<Vec<String>>,
+
+    /// None of the tools whose id fits; wins over --allow; may be given again
+    #[arg(long, value_name = "GLOB")]
+    deny: Vec<String>,
+}
+
+impl CatalogArguments {
+    pub(super) fn policy(&self) -> Policy {
+        let globs = |patterns: &[String]| patterns.iter().map(|pattern| Glob::new(pattern)).collect::<Vec<_>>();
+        Policy { allow: self.allow.as_deref().map(globs), deny: globs(&self.deny) }
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true)]
+pub(super) struct ToolsArguments {
+    #[command(subcommand)]
+    pub(super) action: ToolsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ToolsAction {
+    /// Lists every tool.
+    List(ShownCatalog),
+    /// Finds tools by words, as a body's `search` does.
+    Search {
+        /// The words
+        query: String,
+        /// Rows at most [1 to 20, default: 8]
+        #[arg(long, value_name = "N", value_parser = number::rows, allow_negative_numbers = true)]
+        limit: Option<u64>,
+        #[command(flatten)]
+        shown: ShownCatalog,
+    },
+    /// Shows one tool with its schema.
+    Describe {
+        /// The id, or a bare name that only one tool has
+        id: String,
+        #[command(flatten)]
+        shown: ShownCatalog,
+    },
+    /// Calls one tool, with the checks that a body's call passes.
+    Call {
+        /// The id, or a bare name that only one tool has
+        id: String,
+        /// The arguments, a JSON object; `-`: from standard input; nothing: `{}`
+        #[arg(value_name = "ARGS-JSON")]
+        args: Option<String>,
+        #[command(flatten)]
+        shown: ShownCatalog,
+    },
+}
+
+/// A catalog, and how to print what is found in it.
+#[derive(Args, Debug)]
+pub(super) struct ShownCatalog {
+    #[command(flatten)]
+    pub(super) catalog: CatalogArguments,
+
+    /// Print JSON, one line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ManArguments {
+    /// The command whose page it is to be, e.g. `tools call`; nothing: codemode itself
+    #[arg(value_name = "COMMAND")]
+    pub(super) command: Vec<String>,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Walls {
     /// Refuse when a wall is missing that every host has; report the others
@@ -70,7 +173,7 @@ enum Walls {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LauncherChoice {
-    /// The best for a single run
+    /// The best for what is asked: a Node start for one run, a template for --watch
     Auto,
     /// Forks of one waiting Node
     Template,
@@ -85,7 +188,7 @@ impl RunArguments {
             limits = limits.with(Limit::WallMs, ms)?;
         }
         if let Some(mib) = self.memory {
-            limits = limits.with(Limit::MemoryBytes, mib.saturating_mul(1 << 20))?;
+            limits = limits.with(Limit::MemoryBytes, mib.saturating_mul(number::MIB))?;
         }
         Ok(limits)
     }
@@ -94,6 +197,7 @@ impl RunArguments {
     pub(super) fn launcher(&self) -> launch::LauncherChoice {
         match self.launcher {
             LauncherChoice::Template => launch::LauncherChoice::Template,
+            LauncherChoice::Auto if self.watch => launch::LauncherChoice::Auto,
             LauncherChoice::Auto | LauncherChoice::Spawn => launch::LauncherChoice::Spawn,
         }
     }
@@ -105,5 +209,29 @@ impl RunArguments {
             Walls::Strict => WallPolicy::Strict,
         };
         LaunchConfig { node: self.node.clone(), policy, jit: self.jit, ..LaunchConfig::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_empty_allow_list_is_not_a_missing_one() {
+        let policy = |words: &[&str]| match Arguments::try_parse_from([&["codemode", "run"], words].concat()).unwrap().command {
+            Command::Run(arguments) => arguments.catalog.policy(),
+            other => panic!("{other:?}"),
+        };
+        assert!(policy(&[]).permits("demo:echo"));
+        assert!(!policy(&["--allow", ""]).permits("demo:echo"));
+        assert!(policy(&["--allow", "x", "--allow", "demo:*"]).permits("demo:echo"));
+        assert!(!policy(&["--allow", "*", "--deny", "*:echo"]).permits("demo:echo"));
     }
 }

@@ -1,10 +1,25 @@
 //! The command line: the only place that knows about exit codes, terminals and files of a user.
+//!
+//! `arguments` says what can be typed, `usage` what to say of the rest; `dispatch` goes to the command. What goes out passes `screen` (nothing that a
+//! terminal would obey) and `paint` (colours, where a person looks). Standard output carries the result and nothing else.
 
 mod arguments;
+mod dispatch;
+mod examples;
+mod excerpt;
 mod exit;
-mod read;
+mod input;
+mod live;
+mod number;
+mod pages;
+mod paint;
 mod run;
 mod screen;
 mod show;
+mod stop;
+mod table;
+mod tools;
+mod usage;
+mod watch;
 
-pub use run::main;
+pub use dispatch::main;

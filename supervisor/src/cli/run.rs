@@ -1,115 +1,183 @@
 //! `codemode run`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
 
-use clap::Parser;
 use codemode_protocol::RunLimits;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
-use super::arguments::{Arguments, Command, RunArguments};
-use super::{exit, read, show};
-use crate::catalog::{Catalog, FileCatalog};
-use crate::run::{RunReport, RunRequest, Supervisor, unavailable};
+use super::arguments::RunArguments;
+use super::input::{self, InputError, Opened};
+use super::live::Live;
+use super::stop::Stop;
+use super::{exit, show, watch};
+use crate::catalog::Catalog;
+use crate::launch::LaunchError;
+use crate::run::{Ahead, RunHandle, RunReport, RunRequest, Supervisor, unavailable};
 
-/// Does what the command line says.
-pub fn main() -> ExitCode {
-    let Command::Run(arguments) = Arguments::parse().command;
+/// Runs a body, once or whenever it changes.
+pub(super) fn main(arguments: &RunArguments) -> ExitCode {
     let limits = match arguments.limits() {
         Ok(limits) => limits,
-        Err(error) => return usage(&error.to_string()),
+        Err(error) => return refused(exit::USAGE, &error.to_string()),
     };
-    // One run needs one thread; a start of more would cost as much as the run itself.
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(run(&arguments, limits)),
-        Err(error) => usage(&format!("cannot start: {error}\nraise `ulimit -n`")),
+    if arguments.watch && input::is_stdin(arguments.body.as_deref()) {
+        return unusable(&InputError::WatchedStdin);
     }
+    // One run needs one thread; a start of more would cost as much as the run itself.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return not_launched(&no_runtime(error), arguments, limits),
+    };
+    runtime.block_on(async {
+        // From here on a signal is ours to answer: before it, there is nothing to clean up.
+        match Stop::listen() {
+            Ok(stop) if arguments.watch => watch::run(arguments, limits, stop).await,
+            Ok(stop) => once(arguments, limits, stop).await,
+            Err(error) => not_launched(&no_runtime(error), arguments, limits),
+        }
+    })
 }
 
-async fn run(arguments: &RunArguments, limits: RunLimits) -> ExitCode {
-    // From here on a signal is ours to answer: before it, there is nothing to clean up.
-    let mut stop = match Stop::listen() {
-        Ok(stop) => stop,
-        Err(error) => return usage(&format!("cannot listen for signals: {error}")),
-    };
-    let body_name = read::name(arguments.body.as_deref());
-    let supervisor = match Supervisor::builder().launch(arguments.launch_config()).launcher_choice(arguments.launcher()).build() {
-        Ok(supervisor) => supervisor,
-        Err(error) => return ended(&unavailable(&error, limits), arguments.json, "", &body_name),
-    };
-    // The child starts while the files are read: a Node start takes longer than either.
-    let ahead = supervisor.launch_ahead(&limits);
-    let files = tokio::task::spawn_blocking({
-        let (body, tools) = (arguments.body.clone(), arguments.tools.clone());
-        move || files(body, tools, &limits)
+fn no_runtime(source: std::io::Error) -> LaunchError {
+    LaunchError::Host { what: "waiting for input and signals", advice: "This process is out of descriptors or memory: raise `ulimit -n` and `ulimit -v`.", source }
+}
+
+async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> ExitCode {
+    // The files are read while Node is found.
+    let body = in_background({
+        let path = arguments.body.clone();
+        move || input::body(path.as_deref(), &limits)
     });
-    let (body, catalog) = tokio::select! {
-        files = files => match files {
-            Ok(Ok(files)) => files,
-            Ok(Err(message)) => return usage(&message),
-            Err(_) => return usage("the files could not be read\nthis is a bug in codemode; please report it"),
+    let catalog = in_background({
+        let catalog = arguments.catalog.clone();
+        move || input::catalog(&catalog)
+    });
+    let supervisor = match supervisor(arguments) {
+        Ok(supervisor) => supervisor,
+        Err(error) => return not_launched(&error, arguments, limits),
+    };
+    // A child starts before its catalog is read only when that takes long, and not for a body that will not be run.
+    let is_large = input::is_large(&arguments.catalog);
+    let body = async {
+        let body = body.await.unwrap_or(Err(InputError::Lost))?;
+        let ahead = (is_large && RunRequest::new(body.clone()).with_limits(limits).take_body().is_ok()).then(|| supervisor.launch_ahead(&limits));
+        Ok((body, ahead))
+    };
+    let catalog = async { catalog.await.unwrap_or(Err(InputError::Lost)) };
+    let ((body, ahead), opened) = tokio::select! {
+        files = async { tokio::try_join!(body, catalog) } => match files {
+            Ok(files) => files,
+            Err(error) => return unusable(&error),
         },
         () = stop.asked() => {
-            drop(ahead);
-            // Its task goes, and the child with it, when the runtime gets to it.
+            // A child that was launched ahead went with the future; its task ends it when the runtime gets to it.
             tokio::task::yield_now().await;
             // A read from a terminal cannot be called off, so the process ends without waiting for it.
             std::process::exit(i32::from(exit::CANCELLED));
         }
     };
-    let text = String::from_utf8_lossy(&body).into_owned();
-    let mut handle = supervisor.start_ahead(ahead, RunRequest::new(body).with_limits(limits), catalog);
+    opened.notes.iter().for_each(|note| show::note(note));
+    let mut run = Run::start(&supervisor, ahead, body, &opened, limits, !arguments.json);
     let mut stopped = false;
     let report = loop {
         tokio::select! {
-            report = handle.finished() => break report,
+            report = run.finished() => break report,
             () = stop.asked() => {
                 stopped = true;
-                handle.cancel();
+                run.cancel();
             }
         }
     };
-    let code = ended(&report, arguments.json, &text, &body_name);
+    let code = run.end(&report, arguments);
     if stopped { ExitCode::from(exit::CANCELLED) } else { code }
 }
 
-fn ended(report: &RunReport, as_json: bool, body: &str, body_name: &str) -> ExitCode {
-    show::report(report, as_json, body, body_name);
-    exit::of(report)
+/// What starts the children of these arguments.
+pub(super) fn supervisor(arguments: &RunArguments) -> Result<Supervisor, LaunchError> {
+    Supervisor::builder().launch(arguments.launch_config()).launcher_choice(arguments.launcher()).build()
 }
 
-fn usage(message: &str) -> ExitCode {
-    show::error(message);
-    ExitCode::from(exit::USAGE)
+/// A run that goes on and is told about.
+pub(super) struct Run {
+    handle: RunHandle,
+    live: Live,
+    text: String,
 }
 
-/// The catalog first: it is the one that takes long.
-fn files(body: Option<PathBuf>, tools: Option<PathBuf>, limits: &RunLimits) -> Result<(Vec<u8>, Arc<dyn Catalog>), String> {
-    let catalog = match tools {
-        Some(path) => FileCatalog::open(path),
-        None => FileCatalog::from_str("[]", "tools"),
-    };
-    let catalog = catalog.map_err(|error| error.to_string())?;
-    let body = read::body(body.as_deref(), limits).map_err(|error| error.to_string())?;
-    Ok((body, Arc::new(catalog)))
-}
-
-/// The user's wish to stop.
-struct Stop {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Stop {
-    fn listen() -> std::io::Result<Stop> {
-        Ok(Stop { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+impl Run {
+    pub(super) fn start(supervisor: &Supervisor, ahead: Option<Ahead>, body: Vec<u8>, opened: &Opened, limits: RunLimits, calls_too: bool) -> Run {
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let request = RunRequest::new(body).with_limits(limits);
+        let catalog: Arc<dyn Catalog> = Arc::clone(&opened.catalog);
+        let handle = match ahead {
+            Some(ahead) => supervisor.start_ahead(ahead, request, catalog),
+            None => supervisor.start(request, catalog),
+        };
+        Run { handle, live: Live::new(calls_too), text }
     }
 
-    async fn asked(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+    /// Tells what happens until the report is there. Cancel-safe.
+    pub(super) async fn finished(&mut self) -> RunReport {
+        while let Some(event) = self.handle.event().await {
+            self.live.tell(&event);
         }
+        self.handle.finished().await
     }
+
+    pub(super) fn cancel(&self) {
+        self.handle.cancel();
+    }
+
+    /// Prints the report.
+    pub(super) fn end(self, report: &RunReport, arguments: &RunArguments) -> ExitCode {
+        self.live.end(report);
+        show::report(report, arguments.json, &self.text, &input::body_name(arguments.body.as_deref()));
+        exit::of(report)
+    }
+
+    /// Says nothing about a run that nobody wants any more.
+    pub(super) fn forget(self) {
+        self.live.finish();
+    }
+}
+
+/// Does something that blocks on a thread of its own, or, where there is none to be had, here.
+pub(super) fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
+    let (send, receive) = oneshot::channel();
+    // The work is handed over by a channel, so that it is still here when no thread is.
+    let (hand_over, take) = std::sync::mpsc::channel::<Box<dyn FnOnce() + Send>>();
+    let work: Box<dyn FnOnce() + Send> = Box::new(move || {
+        // The receiver goes when the command ends early.
+        let _ = send.send(work());
+    });
+    let started = thread::Builder::new().name("codemode-reader".to_owned()).spawn(move || {
+        if let Ok(work) = take.recv() {
+            work();
+        }
+    });
+    match started {
+        // It waits for exactly this.
+        Ok(_) => drop(hand_over.send(work)),
+        Err(_) => work(),
+    }
+    receive
+}
+
+/// There is no supervisor: that is a report, too.
+pub(super) fn not_launched(error: &LaunchError, arguments: &RunArguments, limits: RunLimits) -> ExitCode {
+    let report = unavailable(error, limits);
+    show::report(&report, arguments.json, "", &input::body_name(arguments.body.as_deref()));
+    exit::of(&report)
+}
+
+/// A file that cannot be used.
+pub(super) fn unusable(error: &InputError) -> ExitCode {
+    refused(error.code(), &super::screen::visible(&error.to_string()))
+}
+
+fn refused(code: u8, message: &str) -> ExitCode {
+    show::error(message);
+    ExitCode::from(code)
 }

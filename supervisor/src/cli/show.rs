@@ -1,128 +1,132 @@
-//! A report for people: the value on standard output and nothing else there; logs and errors on standard error.
+//! A report for people: the value on standard output and nothing else there; what went wrong on standard error.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use codemode_protocol::Level;
 
+use super::excerpt::excerpt;
+use super::paint::Paint;
 use super::screen::{visible, visible_json, visible_line};
-use crate::run::{ErrorCode, RunError, RunReport};
+use crate::catalog::CallFailure;
+use crate::run::{CallEntry, CallState, ErrorCode, LogEntry, Method, RunError, RunReport};
 
-/// Letters of a source line that are shown on each side of the place.
-const EXCERPT_SIDE: usize = 60;
-
-/// Prints a report.
+/// Prints the end of a run; its logs and calls were told while it went on.
 pub(super) fn report(report: &RunReport, as_json: bool, body: &str, body_name: &str) {
-    to_stderr(&messages(report, body, body_name));
-    let shown = if as_json {
+    if let Some(error) = &report.error {
+        to_stderr(&explained(error, body, body_name, Paint::stderr()));
+    }
+    if as_json {
         let json = serde_json::to_string(report).unwrap_or_else(|_| "null".to_owned());
-        Some(one_line(&json))
+        json_line(&json);
     } else if report.ok {
-        Some(value(report))
-    } else {
-        None
-    };
-    if let Some(shown) = shown {
-        to_stdout(shown);
+        value(report.value.text());
     }
 }
 
 /// Prints what went wrong before there was a run.
 pub(super) fn error(message: &str) {
-    let mut text = String::new();
-    headline(&mut text, "error", message);
-    to_stderr(&text);
+    to_stderr(&headline("error", message, Paint::stderr()));
 }
 
-fn value(report: &RunReport) -> String {
-    let json = one_line(report.value.text());
-    match serde_json::from_str::<String>(&json) {
-        Ok(text) if io::stdout().is_terminal() => visible(&text),
-        Ok(text) => text,
-        Err(_) => json,
+/// Prints something that a user should know and that stops nothing.
+pub(super) fn note(message: &str) {
+    to_stderr(&format!("{} {}\n", Paint::stderr().warning("note:"), visible_line(message)));
+}
+
+/// Prints how a request made by hand failed.
+pub(super) fn failure(failure: &CallFailure) {
+    let head = format!("error[{}]", failure.code.as_str());
+    let message = match failure.name == failure.code.error_name() {
+        true => failure.message.clone(),
+        // A tool's own name for it.
+        false => format!("{}: {}", failure.name, failure.message),
+    };
+    to_stderr(&headline(&head, &visible(&message), Paint::stderr()));
+}
+
+/// Prints a value that is JSON text: a string as it is, everything else as JSON on one line.
+pub(super) fn value(json: &str) {
+    match serde_json::from_str::<String>(json) {
+        Ok(text) if io::stdout().is_terminal() => to_stdout(visible(&text)),
+        Ok(text) => to_stdout(text),
+        Err(_) => json_line(json),
     }
 }
 
-/// Line ends can stand between the tokens of JSON and nowhere else.
-fn one_line(json: &str) -> String {
+/// Prints JSON on one line. Line ends can stand between its tokens and nowhere else.
+pub(super) fn json_line(json: &str) {
     let json = json.replace(['\n', '\r'], " ");
-    if io::stdout().is_terminal() { visible_json(&json) } else { json }
+    to_stdout(if io::stdout().is_terminal() { visible_json(&json) } else { json });
 }
 
-fn messages(report: &RunReport, body: &str, body_name: &str) -> String {
-    let mut text = String::new();
-    for entry in &report.logs {
-        let mark = match entry.level {
-            Level::Log => "",
-            Level::Warn => "warn: ",
-            Level::Error => "error: ",
-        };
-        line(&mut text, &format!("{mark}{}", visible(&entry.text)));
+/// A console entry as a person reads it.
+pub(super) fn log(entry: &LogEntry, paint: Paint) -> String {
+    let text = visible(&entry.text);
+    match entry.level {
+        Level::Log => text,
+        Level::Warn => format!("{} {text}", paint.warning("warn:")),
+        Level::Error => format!("{} {text}", paint.error("error:")),
     }
-    if report.logs_dropped > 0 {
-        line(&mut text, &format!("note: {} bytes of the console are left out", report.logs_dropped));
-    }
-    if let Some(error) = &report.error {
-        explain(&mut text, error, body, body_name);
-    }
-    text
 }
 
-fn explain(text: &mut String, error: &RunError, body: &str, body_name: &str) {
+/// A finished request of a body as a person reads it: one line, at most so many columns for the id.
+pub(super) fn call(entry: &CallEntry, id_columns: usize, paint: Paint) -> String {
+    let method = match entry.method {
+        Method::Search => "search",
+        Method::Describe => "describe",
+        Method::Call => "call",
+    };
+    let id = entry.id.as_deref().map(|id| format!(" {}", paint.name(&super::table::cut(&visible_line(id), id_columns)))).unwrap_or_default();
+    let state = match entry.state {
+        CallState::Queued => "queued",
+        CallState::Sent => "sent",
+        CallState::Ok => "ok",
+        CallState::Error => "error",
+        CallState::Denied => "denied",
+        CallState::Refused => "refused",
+        CallState::Cancelled => "cancelled",
+        CallState::Unknown => "unknown: it was sent and never answered",
+    };
+    let why = entry.code.map(|code| format!(" {}", code.as_str())).filter(|why| why.trim() != state).unwrap_or_default();
+    let outcome = format!("{state}{why}");
+    let outcome = if entry.state == CallState::Ok { outcome } else { paint.warning(&outcome) };
+    let facts = format!("{:.1} ms, {} bytes", entry.duration.as_secs_f64() * 1_000.0, entry.result_bytes);
+    format!("{} {method}{id} {outcome} {}", paint.aside(">"), paint.aside(&format!("({facts})")))
+}
+
+fn explained(error: &RunError, body: &str, body_name: &str, paint: Paint) -> String {
     let message = match error.code {
         // What the body threw has a name of its own.
         ErrorCode::BodyError | ErrorCode::UnhandledRejection => format!("{}: {}", visible_line(&error.name), visible(&error.message)),
         _ => visible(&error.message),
     };
-    headline(text, &format!("error[{}]", error.code), &message);
+    let mut text = headline(&format!("error[{}]", error.code), &message, paint);
     if let Some(number) = error.line {
         let column = error.column.unwrap_or(1);
-        line(text, &format!("  --> {}:{number}:{column}", visible_line(body_name)));
-        excerpt(text, body, number, column);
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {} {}:{number}:{column}", paint.aside("-->"), visible_line(body_name));
+        text.push_str(&excerpt(body, number, column, paint).unwrap_or_default());
     }
+    text
 }
 
 /// The first line is what, the others are what to do.
-fn headline(text: &mut String, head: &str, message: &str) {
+fn headline(head: &str, message: &str, paint: Paint) -> String {
     let mut lines = message.lines();
-    line(text, &format!("{head}: {}", lines.next().unwrap_or_default()));
+    let mut text = format!("{} {}\n", paint.error(&format!("{head}:")), lines.next().unwrap_or_default());
     for more in lines {
-        line(text, &format!("  {more}"));
+        let _ = writeln!(text, "  {more}");
     }
+    text
 }
 
-/// The line of the body that an error names. The place is the child's claim, so it may lie outside.
-fn excerpt(text: &mut String, body: &str, number: u64, column: u64) {
-    let Some(index) = usize::try_from(number).ok().and_then(|number| number.checked_sub(1)) else { return };
-    let Some(source) = body.lines().nth(index) else { return };
-    let Ok(column) = usize::try_from(column) else { return };
-    // Columns count UTF-16 units, as JavaScript does.
-    let mut units = 0;
-    let before = source.chars().take_while(|letter| {
-        units += letter.len_utf16();
-        units < column
-    });
-    let at = before.count();
-    let from = at.saturating_sub(EXCERPT_SIDE);
-    let show = |from, count| visible_line(&source.chars().skip(from).take(count).collect::<String>());
-    let lead = show(from, at - from);
-    let rest = show(at, EXCERPT_SIDE);
-    let gutter = " ".repeat(number.to_string().len());
-    let indent = " ".repeat(lead.chars().count());
-    line(text, &format!(" {gutter} |\n {number} | {lead}{rest}\n {gutter} | {indent}^"));
-}
-
-fn line(text: &mut String, line: &str) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "{line}");
-}
-
-fn to_stderr(text: &str) {
+pub(super) fn to_stderr(text: &str) {
     // Nobody left to tell when standard error is closed.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-fn to_stdout(mut text: String) {
+pub(super) fn to_stdout(mut text: String) {
     text.push('\n');
     let mut out = io::stdout().lock();
     // A reader that went away early (`| head`) has what it wanted.
@@ -133,10 +137,8 @@ fn to_stdout(mut text: String) {
 mod tests {
     use super::*;
 
-    fn explained(error: &RunError, body: &str) -> String {
-        let mut text = String::new();
-        explain(&mut text, error, body, "body.js");
-        text
+    fn shown(error: &RunError, body: &str) -> String {
+        explained(error, body, "body.js", Paint::off())
     }
 
     #[test]
@@ -145,23 +147,22 @@ mod tests {
         error.name = "TypeError".into();
         (error.line, error.column) = (Some(2), Some(10));
         assert_eq!(
-            explained(&error, "const c = null;\nreturn c.x;"),
+            shown(&error, "const c = null;\nreturn c.x;"),
             "error[body_error]: TypeError: Cannot read properties of null\n  --> body.js:2:10\n   |\n 2 | return c.x;\n   |          ^\n"
         );
     }
 
     #[test]
-    fn a_claimed_place_outside_the_body_is_no_panic() {
-        let mut error = RunError::new(ErrorCode::SyntaxError, "no");
-        for (line, column) in [(0, 0), (1, 0), (1, u64::MAX), (2, 1), (u64::MAX, 1)] {
-            (error.line, error.column) = (Some(line), Some(column));
-            assert!(explained(&error, "é").starts_with("error[syntax_error]: no\n"));
-        }
+    fn an_error_of_ours_says_what_and_what_to_do() {
+        let error = RunError::new(ErrorCode::Timeout, "the body took longer than 5 ms\nlet it do less");
+        assert_eq!(shown(&error, ""), "error[timeout]: the body took longer than 5 ms\n  let it do less\n");
     }
 
     #[test]
-    fn an_error_of_ours_says_what_and_what_to_do() {
-        let error = RunError::new(ErrorCode::Timeout, "the body took longer than 5 ms\nlet it do less");
-        assert_eq!(explained(&error, ""), "error[timeout]: the body took longer than 5 ms\n  let it do less\n");
+    fn names_and_messages_of_a_body_do_not_drive_the_terminal() {
+        let mut error = RunError::new(ErrorCode::BodyError, "\u{1b}[2J");
+        error.name = "\u{1b}]0;x\u{7}\nerror[internal_error]".into();
+        let text = shown(&error, "");
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()) && text.lines().count() == 1, "{text:?}");
     }
 }

@@ -7,8 +7,10 @@
 mod arguments;
 mod decode;
 mod faults;
+mod policy;
 
 pub use arguments::{CheckedArguments, check_arguments};
+pub use policy::{Glob, Policed, Policy};
 
 use serde_json::Value;
 

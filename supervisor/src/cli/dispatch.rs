@@ -1,0 +1,30 @@
+//! From the words on the command line to the command.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use super::arguments::{Arguments, Command};
+use super::{exit, pages, run, show, tools, usage};
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            show::error(&usage::two_lines(&error, std::env::args_os()));
+            return ExitCode::from(exit::USAGE);
+        }
+        Err(help) => {
+            // A reader that went away early has read enough of it.
+            let _ = help.print();
+            return if help.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    match arguments.command {
+        Command::Run(arguments) => run::main(&arguments),
+        Command::Tools(arguments) => tools::main(&arguments),
+        Command::Completions(arguments) => pages::completions(arguments.shell),
+        Command::Man(arguments) => pages::man(&arguments.command),
+    }
+}

@@ -1,0 +1,40 @@
+//! The examples below each command's help.
+
+pub(super) const ALL: &str = "\
+First steps:
+  echo 'return 1 + 1' | codemode run
+  codemode run body.js --tools tools.json
+  codemode run --help
+
+Exit codes: 0 a value; 1 the body failed; 2 usage or catalog file; 3 a limit; 4 no usable Node or a missing wall;
+5 the child broke its rules; 70 a bug in codemode; 130 stopped.";
+
+pub(super) const RUN: &str = "\
+Standard output carries the value and nothing else: text as it is, everything else as JSON. Calls, logs and errors go to standard error.
+
+Examples:
+  codemode run body.js --tools tools.json
+  echo 'return (await openclaw.tools.search(\"mail\")).map(t => t.id)' | codemode run --tools tools.json
+  codemode run body.js --tools tools.json --deny '*:delete*' --timeout 30000
+  codemode run body.js --tools tools.json --watch
+  codemode run body.js --json | jq .calls";
+
+pub(super) const TOOLS: &str = "\
+Examples:
+  codemode tools list --tools tools.json
+  codemode tools search 'send a mail' --tools tools.json
+  codemode tools describe demo:echo --tools tools.json
+  codemode tools call demo:echo '{\"text\": \"hi\"}' --tools tools.json
+  echo '{\"text\": \"hi\"}' | codemode tools call demo:echo - --tools tools.json";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  codemode completions bash > ~/.local/share/bash-completion/completions/codemode
+  codemode completions zsh > ~/.zfunc/_codemode
+  codemode completions fish > ~/.config/fish/completions/codemode.fish";
+
+pub(super) const MAN: &str = "\
+Examples:
+  codemode man | man -l -
+  codemode man run > codemode-run.1
+  codemode man tools call > codemode-tools-call.1";

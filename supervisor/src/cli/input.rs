@@ -1,0 +1,165 @@
+//! The files of a command: bodies, catalogs, arguments. Everything is bounded while it is read, and every error says what to do.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codemode_protocol::RunLimits;
+use serde_json::Value;
+
+use super::arguments::CatalogArguments;
+use super::exit;
+use crate::catalog::{Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, Tool, quoted};
+use crate::gate::{Glob, Policed, Policy};
+
+/// A catalog file of this size takes as long to read as a Node takes to start. Smaller ones are read before anything is started.
+const LARGE_CATALOG: u64 = 512 << 10;
+
+/// Bytes of arguments that are read from standard input: the hard cap of a body's own call.
+const MOST_ARGUMENTS: u64 = 4 << 20;
+
+/// What a user gave cannot be used. The first line is what, the second what to do.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InputError {
+    #[error("cannot read the body from {}: {why}\nname a file, or `-` for standard input", path.display())]
+    Body { path: PathBuf, why: String },
+    #[error("cannot read standard input: {0}\nname a file instead")]
+    Stdin(io::Error),
+    #[error("{0}")]
+    Catalog(CatalogFileError),
+    #[error("a catalog comes from a file, not from standard input\nname a file; in bash `--tools <(command)` is one")]
+    CatalogFromStdin,
+    #[error("no catalog is named\nname one with `--tools FILE`")]
+    NoCatalog,
+    #[error("the arguments are no JSON: {0}\nwrite a JSON object, for example '{{\"path\": \"a.txt\"}}'")]
+    Arguments(serde_json::Error),
+    #[error("the arguments are longer than {} MiB\nlet a body make them, or send less", MOST_ARGUMENTS >> 20)]
+    ArgumentsTooLong,
+    #[error("--watch needs files, and the body comes from standard input\nname a file")]
+    WatchedStdin,
+    #[error("the files could not be read\nthis is a bug in codemode; please report it")]
+    Lost,
+}
+
+impl From<CatalogFileError> for InputError {
+    fn from(mut error: CatalogFileError) -> Self {
+        // The parser's words alone say no more than what.
+        if let CatalogFileProblem::Syntax { message } = &mut error.problem {
+            message.push_str("\nmend it there; comments and trailing commas are fine");
+        }
+        InputError::Catalog(error)
+    }
+}
+
+impl InputError {
+    /// Its exit code.
+    pub(super) fn code(&self) -> u8 {
+        match self {
+            InputError::Lost => exit::INTERNAL,
+            _ => exit::USAGE,
+        }
+    }
+}
+
+/// Whether a body of this name comes from standard input.
+pub(super) fn is_stdin(path: Option<&Path>) -> bool {
+    path.is_none_or(|path| path == Path::new("-"))
+}
+
+/// Reads the body, and no more of it than shows that it is too long.
+pub(super) fn body(path: Option<&Path>, limits: &RunLimits) -> Result<Vec<u8>, InputError> {
+    let most = limits.body_bytes() + 1;
+    match path.filter(|_| !is_stdin(path)) {
+        Some(path) => File::open(path)
+            .and_then(|file| bounded(file, most))
+            .map_err(|error| InputError::Body { path: path.to_owned(), why: reason(&error) }),
+        None => bounded(io::stdin().lock(), most).map_err(InputError::Stdin),
+    }
+}
+
+fn bounded(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The name of a body in messages.
+pub(super) fn body_name(path: Option<&Path>) -> String {
+    match path {
+        Some(path) if !is_stdin(Some(path)) => path.display().to_string(),
+        _ => "<stdin>".to_owned(),
+    }
+}
+
+/// A catalog behind the policy of the command line.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) catalog: Arc<dyn Catalog>,
+    /// What the policy leaves, in the order of the file.
+    pub(super) tools: Vec<Arc<Tool>>,
+    /// What a user should know of the policy, a line each.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads the catalog; an empty one when none is named.
+pub(super) fn catalog(arguments: &CatalogArguments) -> Result<Opened, InputError> {
+    let file = match arguments.tools.as_deref() {
+        Some(path) if is_stdin(Some(path)) => return Err(InputError::CatalogFromStdin),
+        Some(path) => FileCatalog::open(path)?,
+        None => FileCatalog::from_str("[]", "tools")?,
+    };
+    let policy = arguments.policy();
+    let file = Arc::new(file);
+    let all = file.tools();
+    let notes = idle(&policy, all.tools());
+    if policy == Policy::default() {
+        let tools = all.tools().to_vec();
+        return Ok(Opened { catalog: file, tools, notes });
+    }
+    let inner: Arc<dyn Catalog> = Arc::clone(&file) as _;
+    let policed = Policed::new(inner, all, &policy);
+    let tools = policed.tools().tools().to_vec();
+    Ok(Opened { catalog: Arc::new(policed), tools, notes })
+}
+
+/// Patterns that fit no tool: a misspelt deny is one.
+fn idle(policy: &Policy, tools: &[Arc<Tool>]) -> Vec<String> {
+    let note = |flag: &str, glob: &Glob| format!("{flag} {} fits no tool of this catalog", quoted(&glob.to_string()));
+    let idle = |glob: &&Glob| !tools.iter().any(|tool| glob.matches(&tool.id));
+    let allowed = policy.allow.iter().flatten().filter(idle).map(|glob| note("--allow", glob));
+    let denied = policy.deny.iter().filter(idle).map(|glob| note("--deny", glob));
+    allowed.chain(denied).collect()
+}
+
+/// Whether the child should start while this catalog is still being read.
+pub(super) fn is_large(arguments: &CatalogArguments) -> bool {
+    let size = arguments.tools.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
+    size > LARGE_CATALOG
+}
+
+/// The arguments of `tools call`.
+pub(super) fn call_arguments(text: Option<&str>) -> Result<Value, InputError> {
+    let read;
+    let text = match text {
+        None => return Ok(Value::Null),
+        Some("-") => {
+            read = bounded(io::stdin().lock(), MOST_ARGUMENTS + 1).map_err(InputError::Stdin)?;
+            if read.len() as u64 > MOST_ARGUMENTS {
+                return Err(InputError::ArgumentsTooLong);
+            }
+            read.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&read)
+        }
+        Some(text) => text.as_bytes(),
+    };
+    serde_json::from_slice(text).map_err(InputError::Arguments)
+}

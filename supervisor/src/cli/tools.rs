@@ -1,0 +1,130 @@
+//! `codemode tools`: a catalog by hand, with what a body gets to see and the checks that a body's call passes.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::arguments::{ShownCatalog, ToolsAction, ToolsArguments};
+use super::input::{self, InputError, Opened};
+use super::paint::{Paint, columns};
+use super::screen::visible;
+use super::{exit, run, show, table};
+use crate::catalog::{CallContext, CallFailure, SearchQuery, Tool};
+use crate::gate;
+
+/// Does what is asked of a catalog.
+pub(super) fn main(arguments: &ToolsArguments) -> ExitCode {
+    match act(&arguments.action) {
+        Ok(code) => code,
+        Err(error) => run::unusable(&error),
+    }
+}
+
+fn act(action: &ToolsAction) -> Result<ExitCode, InputError> {
+    match action {
+        ToolsAction::List(shown) => {
+            let tools = open(shown)?.tools;
+            list(&tools, shown.json);
+            Ok(ExitCode::SUCCESS)
+        }
+        ToolsAction::Search { query, limit, shown } => {
+            let opened = open(shown)?;
+            let found = wait(opened.catalog.search(&SearchQuery { query: query.clone(), limit: *limit }));
+            Ok(told(found, shown.json, |tools| list(&tools, shown.json)))
+        }
+        ToolsAction::Describe { id, shown } => {
+            let opened = open(shown)?;
+            Ok(told(wait(opened.catalog.describe(id)), shown.json, |tool| describe(&tool, shown.json)))
+        }
+        ToolsAction::Call { id, args, shown } => {
+            let opened = open(shown)?;
+            let args = input::call_arguments(args.as_deref())?;
+            Ok(told(wait(call(&opened, id, args)), shown.json, |(value, decoded)| {
+                if shown.json {
+                    show::json_line(&json!({"ok": true, "value": value, "decoded": decoded}).to_string());
+                } else {
+                    show::value(&value.to_string());
+                }
+            }))
+        }
+    }
+}
+
+fn open(shown: &ShownCatalog) -> Result<Opened, InputError> {
+    if shown.catalog.tools.is_none() {
+        return Err(InputError::NoCatalog);
+    }
+    let opened = input::catalog(&shown.catalog)?;
+    opened.notes.iter().for_each(|note| show::note(note));
+    Ok(opened)
+}
+
+/// The catalogs of files need no I/O, only the clock, which asks for no descriptor.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+        Ok(runtime) => runtime.block_on(future),
+        // Without I/O there is nothing that the host could refuse.
+        Err(error) => unreachable!("{error}"),
+    }
+}
+
+/// Finds the tool, checks the arguments, calls: the steps of a body's call, in their order.
+async fn call(opened: &Opened, id: &str, args: Value) -> Result<(Value, Vec<String>), CallFailure> {
+    let tool = opened.catalog.describe(id).await?;
+    let checked = gate::check_arguments(&tool, args)?;
+    let context = CallContext { run_id: "by-hand".into(), seq: 1 };
+    let value = opened.catalog.call(&tool, checked.args, &context).await?;
+    Ok((value, checked.decoded))
+}
+
+fn told<T>(outcome: Result<T, CallFailure>, as_json: bool, show: impl FnOnce(T)) -> ExitCode {
+    match outcome {
+        Ok(value) => {
+            show(value);
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            if as_json {
+                let error = json!({"code": failure.code, "name": failure.name, "message": failure.message, "toolId": failure.tool_id, "data": failure.data});
+                show::json_line(&json!({"ok": false, "error": error}).to_string());
+            }
+            show::failure(&failure);
+            ExitCode::from(exit::FAILED)
+        }
+    }
+}
+
+fn list(tools: &[Arc<Tool>], as_json: bool) {
+    if as_json {
+        let rows: Vec<Value> = tools.iter().map(|tool| tool.row()).collect();
+        return show::json_line(&Value::Array(rows).to_string());
+    }
+    let row = |tool: &Arc<Tool>| (tool.id.clone(), tool.row()["description"].as_str().unwrap_or_default().to_owned());
+    let rows: Vec<(String, String)> = tools.iter().map(row).collect();
+    if rows.is_empty() {
+        show::note("no tool");
+    } else {
+        show::to_stdout(table::rows(&rows, columns(), Paint::stdout()).join("\n"));
+    }
+}
+
+fn describe(tool: &Tool, as_json: bool) {
+    let value = tool.description_value();
+    if as_json {
+        return show::json_line(&value.to_string());
+    }
+    let paint = Paint::stdout();
+    let word = |key: &str| visible(value[key].as_str().unwrap_or_default());
+    // What a schema says is a stranger's words, too.
+    let schema = |key: &str| serde_json::to_string_pretty(&value[key]).map(|text| super::screen::visible_json(&text)).unwrap_or_default();
+    let mut parts = vec![format!("{}  {}", paint.name(&word("id")), paint.aside(&format!("({}, {})", word("source"), word("sourceName"))))];
+    parts.push(word("description"));
+    parts.push(format!("{} {}", paint.strong("signature"), word("signature")));
+    parts.push(format!("{} {}", paint.strong("parameters"), schema("parameters")));
+    if value.get("outputSchema").is_some() {
+        parts.push(format!("{} {}", paint.strong("outputSchema"), schema("outputSchema")));
+    }
+    parts.retain(|part| !part.is_empty());
+    show::to_stdout(parts.join("\n"));
+}

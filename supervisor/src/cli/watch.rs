@@ -1,0 +1,121 @@
+//! `codemode run --watch`: the body again, whenever it or its catalog changes.
+//!
+//! Files are looked at, not subscribed to: editors save by rename, and a look at two files costs nothing.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use codemode_protocol::RunLimits;
+use tokio::time::sleep;
+
+use super::arguments::RunArguments;
+use super::input::{self, InputError, Opened};
+use super::paint::{Paint, columns};
+use super::run::{self, Run};
+use super::screen::visible_line;
+use super::stop::Stop;
+use super::table::cut;
+use super::{exit, show};
+
+/// Soon enough for a person, rare enough to cost nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What tells one state of a file from another; `None` when it is not there.
+type Stamp = Option<(u64, u64, u64, i64, i64)>;
+
+#[derive(Eq, PartialEq)]
+struct Stamps {
+    body: Stamp,
+    catalog: Stamp,
+}
+
+/// Runs until a signal comes.
+pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> ExitCode {
+    let supervisor = match run::supervisor(arguments) {
+        Ok(supervisor) => supervisor,
+        Err(error) => return run::not_launched(&error, arguments, limits),
+    };
+    let watched = async {
+        let mut seen = Stamps::take(arguments);
+        let mut why = "first run".to_owned();
+        for number in 1_u64.. {
+            header(number, &why);
+            match files(arguments, limits).await {
+                Ok((body, opened)) => {
+                    opened.notes.iter().for_each(|note| show::note(note));
+                    let mut run = Run::start(&supervisor, None, body, &opened, limits, !arguments.json);
+                    tokio::select! {
+                        report = run.finished() => {
+                            run.end(&report, arguments);
+                        }
+                        () = seen.change(arguments) => {
+                            run.cancel();
+                            run.finished().await;
+                            run.forget();
+                        }
+                    }
+                }
+                Err(error) => {
+                    run::unusable(&error);
+                }
+            }
+            seen.change(arguments).await;
+            let now = Stamps::settled(arguments).await;
+            let file = if now.body == seen.body { arguments.catalog.tools.as_deref() } else { arguments.body.as_deref() };
+            why = format!("{} has changed", file.unwrap_or(Path::new("a file")).display());
+            seen = now;
+        }
+    };
+    tokio::select! {
+        () = watched => {}
+        () = stop.asked() => {}
+    }
+    // The run that was dropped cleans up behind itself as soon as the runtime gets to it.
+    tokio::task::yield_now().await;
+    ExitCode::from(exit::CANCELLED)
+}
+
+async fn files(arguments: &RunArguments, limits: RunLimits) -> Result<(Vec<u8>, Opened), InputError> {
+    let (path, catalog) = (arguments.body.clone(), arguments.catalog.clone());
+    let read = run::in_background(move || Ok((input::body(path.as_deref(), &limits)?, input::catalog(&catalog)?)));
+    read.await.unwrap_or(Err(InputError::Lost))
+}
+
+fn header(number: u64, why: &str) {
+    let text = cut(&format!("== run {number}: {} ", visible_line(why)), columns() - 4);
+    let rule = "=".repeat(columns().saturating_sub(text.chars().count()).min(80));
+    show::to_stderr(&format!("{}\n", Paint::stderr().strong(&format!("{text}{rule}"))));
+}
+
+impl Stamps {
+    fn take(arguments: &RunArguments) -> Stamps {
+        Stamps { body: stamp(arguments.body.as_deref()), catalog: stamp(arguments.catalog.tools.as_deref()) }
+    }
+
+    /// Waits until a file is not as it was. Cancel-safe.
+    async fn change(&self, arguments: &RunArguments) {
+        while Stamps::take(arguments) == *self {
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The files when two looks agree: an editor may still be writing.
+    async fn settled(arguments: &RunArguments) -> Stamps {
+        let mut last = Stamps::take(arguments);
+        loop {
+            sleep(LOOK_EVERY / 2).await;
+            let now = Stamps::take(arguments);
+            if now == last {
+                return now;
+            }
+            last = now;
+        }
+    }
+}
+
+fn stamp(path: Option<&Path>) -> Stamp {
+    let meta = path?.metadata().ok()?;
+    Some((meta.dev(), meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()))
+}
