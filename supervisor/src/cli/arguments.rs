@@ -25,6 +25,9 @@ pub(super) enum Command {
     /// Looks at the tools of a catalog, and calls them, by hand.
     #[command(after_help = examples::TOOLS)]
     Tools(ToolsArguments),
+    /// Tries on this host what each wall claims to stop, one wall at a time.
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(DoctorArguments),
     /// Prints completions for a shell.
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArguments),
@@ -147,6 +150,17 @@ pub(super) struct ShownCatalog {
     /// Print JSON, one line
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DoctorArguments {
+    /// Print what was found as one line of JSON
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// The node program [default: $CODEMODE_NODE, else from PATH]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath)]
+    pub(super) node: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -27,6 +27,17 @@ Examples:
   codemode tools call demo:echo '{\"text\": \"hi\"}' --tools tools.json
   echo '{\"text\": \"hi\"}' | codemode tools call demo:echo - --tools tools.json";
 
+pub(super) const DOCTOR: &str = "\
+Each act is tried by a Node process that runs no JavaScript, without any wall (it must succeed) and with that wall alone (it must fail).
+enforced: both did. untested: it fails here without the wall too, so nothing was shown.
+
+Exit codes: 0 a run with the default walls would start; 4 it would not.
+
+Examples:
+  codemode doctor
+  codemode doctor --node /opt/node-24/bin/node
+  codemode doctor --json | jq '.walls[] | {name, status, reason}'";
+
 pub(super) const COMPLETIONS: &str = "\
 Examples:
   codemode completions bash > ~/.local/share/bash-completion/completions/codemode

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod dispatch;
+mod doctor;
 mod examples;
 mod excerpt;
 mod exit;

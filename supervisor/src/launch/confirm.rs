@@ -218,7 +218,7 @@ impl Reports {
             source,
         })?;
         let reports: Vec<WallReport> = Wall::ALL.iter().map(|wall| self.report(*wall, walls, &status, inherited_filters)).collect();
-        reports.iter().try_for_each(|report| require(report, config.policy, walls))?;
+        require(&reports, config.policy, walls)?;
         Ok(reports)
     }
 
@@ -297,7 +297,7 @@ impl Reports {
                 let failed = self.came.iter().find(|(step, errno, _)| *errno != 0 && matches!(step, Step::RunLimits | Step::ArmedFilter));
                 if let Some((step, errno, part)) = failed {
                     let wall = if *step == Step::RunLimits { Wall::Rlimits } else { Wall::Seccomp };
-                    return IsolationError { wall, reason: describe(*step, *errno, *part), advice: ADVICE }.into();
+                    return IsolationError { wall, reason: describe(*step, *errno, *part), others: Vec::new(), advice: ADVICE }.into();
                 }
                 if self.any { not_started(format!("{how}{said}"), start_advice()) } else { not_started(format!("{how} before the jail reported{said}"), PRELOAD) }
             }
@@ -334,7 +334,7 @@ fn start_advice() -> &'static str {
 }
 
 /// One step that failed, in words.
-fn describe(step: Step, errno: u32, part: u64) -> String {
+pub(super) fn describe(step: Step, errno: u32, part: u64) -> String {
     let what = match (step, part) {
         (Step::Namespaces | Step::EmptyRoot, 1) => "unshare",
         (Step::Namespaces | Step::EmptyRoot, 2) => "writing /proc/self/setgroups",
@@ -365,26 +365,30 @@ fn describe(step: Step, errno: u32, part: u64) -> String {
     }
 }
 
-/// Whether a run may start behind this wall as it stands.
-fn require(report: &WallReport, policy: WallPolicy, asked: WallSet) -> Result<(), IsolationError> {
-    let missing = |advice| {
-        let reason = report.reason.clone().unwrap_or_default();
-        Err(IsolationError { wall: report.name, reason, advice })
+/// Whether a run may start behind these walls as they stand.
+fn require(reports: &[WallReport], policy: WallPolicy, asked: WallSet) -> Result<(), IsolationError> {
+    let missing = reports.iter().filter(|report| is_missing(report, policy, asked));
+    let mut missing = missing.map(|report| (report.name, report.reason.clone().unwrap_or_default()));
+    let Some((wall, reason)) = missing.next() else { return Ok(()) };
+    let advice = match policy {
+        WallPolicy::Strict => "`--walls strict` needs every wall; run `codemode doctor` to see what this host allows.",
+        WallPolicy::Default => ADVICE,
     };
-    if report.status == WallStatus::Enforced {
-        return Ok(());
-    }
-    if policy == WallPolicy::Strict {
+    Err(IsolationError { wall, reason, others: missing.collect(), advice })
+}
+
+/// Whether this wall, as it stands, keeps a run from starting.
+pub(super) fn is_missing(report: &WallReport, policy: WallPolicy, asked: WallSet) -> bool {
+    match (policy, report.name, report.status) {
+        (_, _, WallStatus::Enforced) => false,
         // A wall taken away by a test is not one the host refuses.
-        let by_test = report.status == WallStatus::Off && asked != WallSet::ALL.without(Wall::NoExecMemory);
-        return if by_test { Ok(()) } else { missing("`--walls strict` needs every wall; run `codemode doctor` to see what this host allows.") };
-    }
-    match (report.name, report.status) {
-        (_, WallStatus::Off) => Ok(()),
-        (Wall::Namespaces | Wall::EmptyRoot | Wall::Landlock | Wall::NoExecMemory, _) => Ok(()),
+        (WallPolicy::Strict, _, WallStatus::Off) => asked == WallSet::ALL.without(Wall::NoExecMemory),
+        (WallPolicy::Strict, ..) => true,
+        (_, _, WallStatus::Off) => false,
+        (_, Wall::Namespaces | Wall::EmptyRoot | Wall::Landlock | Wall::NoExecMemory, _) => false,
         // Without a user namespace an ordinary user cannot empty the bounding set; with no_new_privs and no capability it grants nothing.
-        (Wall::NoNewPrivs, WallStatus::Partial) => Ok(()),
-        _ => missing(ADVICE),
+        (_, Wall::NoNewPrivs, WallStatus::Partial) => false,
+        _ => true,
     }
 }
 

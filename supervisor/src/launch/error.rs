@@ -28,16 +28,22 @@ pub enum LaunchError {
     Internal(String),
 }
 
-/// A wall is missing.
+/// Walls are missing.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("wall {} is not available: {reason}\n{advice}", wall.name())]
+#[error("wall {} is not available: {reason}{}\n{advice}", wall.name(), listed(others))]
 pub struct IsolationError {
     /// The first required wall that does not stand.
     pub wall: Wall,
     /// The host's reason.
     pub reason: String,
+    /// The other required walls that do not stand, with the host's reasons.
+    pub others: Vec<(Wall, String)>,
     /// What to do.
     pub advice: &'static str,
+}
+
+fn listed(others: &[(Wall, String)]) -> String {
+    others.iter().map(|(wall, reason)| format!("; {}: {reason}", wall.name())).collect()
 }
 
 /// Node cannot be used.

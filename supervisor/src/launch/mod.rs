@@ -12,6 +12,7 @@ mod filters;
 mod node;
 mod parent;
 mod plan;
+pub(crate) mod probe;
 mod report;
 mod ruleset;
 mod spawn;
@@ -31,7 +32,7 @@ pub use filters::syscall_name;
 pub use node::Node;
 pub use report::{Isolation, LauncherKind, Wall, WallReport, WallStatus};
 pub use spawn::Spawn;
-pub(crate) use template::Rehearsal;
+pub(crate) use template::{Rehearsal, self_test};
 pub use template::Template;
 
 use std::time::Duration;

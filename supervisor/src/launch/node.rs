@@ -2,11 +2,19 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 
 use super::NodeError;
 
@@ -62,6 +70,11 @@ impl Node {
     #[cfg(any(test, feature = "danger"))]
     pub(super) fn stand_in(path: &Path) -> Node {
         Node { path: path.to_path_buf(), version: "stand-in".to_owned(), line: OLDEST }
+    }
+
+    /// One line that this Node prints for `arguments`, in an empty environment.
+    pub(crate) fn say(&self, arguments: &[&str]) -> Result<String, NodeError> {
+        ask(&self.path, arguments)
     }
 
     /// Flags of a child, the permission model's first.
@@ -128,10 +141,10 @@ fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// One line that `path` prints for `arguments`. It gets an empty environment and no input, and is ended when it takes too long or prints too much.
+/// One line that `path` prints for `arguments`. It gets an empty environment and no input, and is ended, with all it started, when it takes too long or
+/// prints too much.
 fn ask(path: &Path, arguments: &[&str]) -> Result<String, NodeError> {
-    /// A version or a path; more is another program.
-    const ANSWER_MAX: u64 = 4096;
+    let deadline = Instant::now() + VERSION_PATIENCE;
     let mut child = Command::new(path)
         .args(arguments)
         .env_clear()
@@ -140,46 +153,91 @@ fn ask(path: &Path, arguments: &[&str]) -> Result<String, NodeError> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
-        .map_err(|error| not_runnable(path, reason(&error)))?;
+        .map_err(|error| not_spawned(path, &error))?;
     let Some(stdout) = child.stdout.take() else { return Err(not_runnable(path, "no output")) };
-    let (send, receive) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        let read = stdout.take(ANSWER_MAX).read_to_string(&mut text);
-        // The receiver may have given up; then nobody wants the text.
-        let _ = send.send(read.map(|_| text));
-    });
-    let started = Instant::now();
-    let answer = receive.recv_timeout(VERSION_PATIENCE);
-    // Answered or not, it has no more to say. A kill of an ended child does nothing.
-    let late = answer.is_err();
-    let left = VERSION_PATIENCE.saturating_sub(started.elapsed());
-    let status = if late || !ends_within(&mut child, left) {
-        let _ = child.kill();
-        child.wait()
-    } else {
-        child.wait()
-    };
+    let answer = answer(stdout, deadline);
+    let pid = Pid::from_raw(child.id().cast_signed());
+    if answer.is_ok() {
+        let_end(pid, deadline);
+    }
+    // Before it is reaped the number is its own. The group of a program that ended alone is empty, and that is all this can fail with.
+    let _ = killpg(pid, Signal::SIGKILL);
+    let status = child.wait();
+    let question = arguments.join(" ");
     match answer {
-        Err(_) => Err(not_runnable(path, format!("it did not answer `{}` within {} s", arguments.join(" "), VERSION_PATIENCE.as_secs()))),
-        Ok(Err(_)) => Err(not_runnable(path, format!("its answer to `{}` is not text", arguments.join(" ")))),
-        Ok(Ok(text)) => match status {
+        Err(Unanswered::Late) => Err(not_runnable(path, format!("it did not answer `{question}` within {} s", VERSION_PATIENCE.as_secs()))),
+        Err(Unanswered::NoText) => Err(not_runnable(path, format!("its answer to `{question}` is not text"))),
+        Ok(text) => match status {
             Ok(status) if status.success() => Ok(text.trim().to_owned()),
-            Ok(status) => Err(not_runnable(path, format!("`{}` ended with {status}", arguments.join(" ")))),
+            // What a shell limits is a better reason than what a starved program says.
+            Ok(status) => Err(match shell_limit() {
+                Some(advice) => NodeError::NotStarted { path: path.to_path_buf(), why: format!("`{question}` ended with {status}"), advice },
+                None => not_runnable(path, format!("`{question}` ended with {status}")),
+            }),
             Err(error) => Err(not_runnable(path, reason(&error))),
         },
     }
 }
 
-fn ends_within(child: &mut std::process::Child, patience: Duration) -> bool {
-    let end = Instant::now() + patience;
-    loop {
-        match child.try_wait() {
-            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_micros(200)),
-            Ok(None) => return false,
-            _ => return true,
+fn not_spawned(path: &Path, error: &io::Error) -> NodeError {
+    let advice = match error.raw_os_error() {
+        Some(libc::EAGAIN) => "No more processes are allowed: raise `ulimit -u`.",
+        Some(libc::EMFILE) => "This process is out of descriptors: raise `ulimit -n`.",
+        Some(libc::ENOMEM) => shell_limit().unwrap_or("The host is out of memory."),
+        _ => return not_runnable(path, reason(error)),
+    };
+    NodeError::NotStarted { path: path.to_path_buf(), why: error.to_string(), advice }
+}
+
+/// A limit of the caller's shell that Node cannot start under.
+fn shell_limit() -> Option<&'static str> {
+    use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+    let limited = |resource| getrlimit(resource).is_ok_and(|(soft, _)| soft != RLIM_INFINITY);
+    if limited(Resource::RLIMIT_AS) {
+        Some("The virtual memory limit of this shell (`ulimit -v`) may be too low for Node: set it to unlimited. codemode has its own memory limit.")
+    } else if limited(Resource::RLIMIT_DATA) {
+        Some("The data limit of this shell (`ulimit -d`) may be too low for Node: set it to unlimited.")
+    } else {
+        None
+    }
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    Late,
+    NoText,
+}
+
+/// What comes out of a pipe until its end, the deadline, or more than a version or a path would be.
+fn answer(mut stdout: ChildStdout, deadline: Instant) -> Result<String, Unanswered> {
+    const ANSWER_MAX: usize = 4096;
+    let mut bytes = Vec::new();
+    let mut piece = [0; ANSWER_MAX];
+    while bytes.len() < ANSWER_MAX {
+        let left = u16::try_from(deadline.saturating_duration_since(Instant::now()).as_millis()).unwrap_or(u16::MAX);
+        let mut waited = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut waited, left) {
+            Ok(0) => return Err(Unanswered::Late),
+            Ok(_) => match stdout.read(&mut piece) {
+                Ok(0) => break,
+                Ok(length) => bytes.extend_from_slice(&piece[..length]),
+                Err(_) => return Err(Unanswered::NoText),
+            },
+            // A signal that somebody handles.
+            Err(Errno::EINTR) => {}
+            Err(_) => return Err(Unanswered::NoText),
         }
+    }
+    String::from_utf8(bytes).map_err(|_| Unanswered::NoText)
+}
+
+/// Waits until a program has ended, without reaping it, at most until the deadline.
+fn let_end(pid: Pid, deadline: Instant) {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
+    while matches!(waitid(Id::Pid(pid), flags), Ok(WaitStatus::StillAlive)) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_micros(200));
     }
 }
 

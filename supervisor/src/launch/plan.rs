@@ -1,6 +1,6 @@
 //! From a configuration to the jail's plan.
 
-use codemode_jail::wire::{FLAG_TEMPLATE, PLAN_MAX, Plan, RLIMITS_MAX, Rlimit, Step};
+use codemode_jail::wire::{FLAG_PROBE, FLAG_TEMPLATE, PLAN_MAX, PROBE_MAX, Plan, Probe, RLIMITS_MAX, Rlimit, Step};
 
 use super::filters::{FilterError, Filters};
 use super::{LaunchConfig, Wall, WallSet};
@@ -52,27 +52,25 @@ impl Blueprint {
 
     /// The steps the jail object takes.
     pub(super) fn steps(&self, landlock: bool) -> u32 {
-        let mut steps = Step::Descriptors.bit() | Step::ParentDeath.bit();
-        let mut add = |wall: Wall, all: &[Step]| {
-            if self.walls.has(wall) {
-                steps |= all.iter().fold(0, |bits, step| bits | step.bit());
-            }
-        };
-        add(Wall::NoNewPrivs, &[Step::Identity, Step::BoundingSet, Step::Capabilities, Step::NoNewPrivs]);
-        // An unprivileged process may confine itself only after it has given up gaining rights.
-        add(Wall::Seccomp, &[Step::NoNewPrivs, Step::StartupFilter, Step::ArmedFilter]);
-        if landlock {
-            add(Wall::Landlock, &[Step::NoNewPrivs, Step::Landlock]);
-        }
-        add(Wall::Namespaces, &[Step::Namespaces]);
-        add(Wall::EmptyRoot, &[Step::EmptyRoot]);
-        add(Wall::NoExecMemory, &[Step::NoExecMemory]);
-        add(Wall::Rlimits, &[Step::Rlimits, Step::RunLimits]);
-        steps
+        steps(self.walls, landlock)
+    }
+
+    /// The bytes of a probe's plan, with just these steps.
+    pub(super) fn encode_probe(&self, nonce: [u8; 16], steps: u32, probe: &Probe<'_>) -> Option<Vec<u8>> {
+        let mut act = [0; PROBE_MAX];
+        let length = probe.encode(&mut act)?;
+        self.write(nonce, steps, FLAG_PROBE, &self.filters.startup, act.get(..length)?)
     }
 
     /// The bytes of one plan.
     pub(super) fn encode(&self, nonce: [u8; 16], steps: u32, purpose: Purpose) -> Option<Vec<u8>> {
+        match purpose {
+            Purpose::Run => self.write(nonce, steps, 0, &self.filters.startup, &[]),
+            Purpose::Template => self.write(nonce, steps, FLAG_TEMPLATE, &self.filters.template, &self.rehearsal),
+        }
+    }
+
+    fn write(&self, nonce: [u8; 16], steps: u32, flags: u32, startup: &[u8], dry: &[u8]) -> Option<Vec<u8>> {
         let mut rlimits = [Rlimit::default(); RLIMITS_MAX];
         for (slot, (resource, value)) in rlimits.iter_mut().zip(FIXED) {
             // A host's own hard limit may be lower already; raising is not ours to ask for.
@@ -81,23 +79,44 @@ impl Blueprint {
         }
         let plan = Plan {
             nonce,
-            flags: if purpose == Purpose::Template { FLAG_TEMPLATE } else { 0 },
+            flags,
             steps,
             parent: std::process::id(),
             uid: UNPRIVILEGED,
             gid: UNPRIVILEGED,
             rlimits,
             rlimit_count: FIXED.len(),
-            startup: if purpose == Purpose::Template { &self.filters.template } else { &self.filters.startup },
+            startup,
             armed: &self.filters.armed,
             armed_end: &self.filters.armed_end,
-            dry: if purpose == Purpose::Template { &self.rehearsal } else { &[] },
+            dry,
         };
         let mut bytes = vec![0; PLAN_MAX];
         let length = plan.encode(&mut bytes)?;
         bytes.truncate(length);
         Some(bytes)
     }
+}
+
+/// The steps behind a set of walls.
+pub(super) fn steps(walls: WallSet, landlock: bool) -> u32 {
+    let mut steps = Step::Descriptors.bit() | Step::ParentDeath.bit();
+    let mut add = |wall: Wall, all: &[Step]| {
+        if walls.has(wall) {
+            steps |= all.iter().fold(0, |bits, step| bits | step.bit());
+        }
+    };
+    add(Wall::NoNewPrivs, &[Step::Identity, Step::BoundingSet, Step::Capabilities, Step::NoNewPrivs]);
+    // An unprivileged process may confine itself only after it has given up gaining rights.
+    add(Wall::Seccomp, &[Step::NoNewPrivs, Step::StartupFilter, Step::ArmedFilter]);
+    if landlock {
+        add(Wall::Landlock, &[Step::NoNewPrivs, Step::Landlock]);
+    }
+    add(Wall::Namespaces, &[Step::Namespaces]);
+    add(Wall::EmptyRoot, &[Step::EmptyRoot]);
+    add(Wall::NoExecMemory, &[Step::NoExecMemory]);
+    add(Wall::Rlimits, &[Step::Rlimits, Step::RunLimits]);
+    steps
 }
 
 fn resource_of(number: u32) -> Option<nix::sys::resource::Resource> {

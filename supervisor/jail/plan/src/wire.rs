@@ -82,7 +82,7 @@ pub const FLAG_TEMPLATE: u32 = 1;
 pub const FLAG_PROBE: u32 = 2;
 
 /// The acts of probes: what hostile code would do, had it the process to itself. The number is the one in a plan.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[repr(u32)]
 pub enum Act {
     /// Waits until the bridge is closed: somebody for other probes to signal and to look into.

@@ -81,6 +81,18 @@ impl Template {
     }
 }
 
+/// Whether forks of a template work on this host with this Node, and if not why: what a keeper finds out for itself, asked by the doctor.
+pub(crate) async fn self_test(config: LaunchConfig, rehearsal: &Rehearsal) -> Result<(), String> {
+    let prepare = || {
+        let parent = ParentThread::start().map_err(|source| host_error("the thread that starts children", source))?;
+        let node = Starter::find_node(&config)?;
+        Starter::new(config.clone(), node, Purpose::Template, &rehearsal.dry, Arc::new(parent))
+    };
+    let starter = prepare().map_err(|error: LaunchError| error.to_string())?;
+    let host = host::Host::start(Arc::new(starter)).await.map_err(|error| error.to_string())?;
+    host.passes_self_test(rehearsal).await
+}
+
 #[async_trait]
 impl Launcher for Template {
     async fn launch(&self, order: LaunchOrder) -> Result<Confined, LaunchError> {
