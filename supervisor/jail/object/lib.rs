@@ -13,6 +13,7 @@
 
 mod gate;
 mod hooks;
+mod nr;
 mod probe;
 mod root;
 mod stage_one;

@@ -10,44 +10,8 @@
 use crate::stage_one::{BRIDGE, tell};
 use crate::sys::{self, Answer, Errno};
 use crate::wire::{Act, Event, Order, Plan, Probe, Step};
-use crate::{EXIT_NOT_JAILED, gate};
+use crate::{EXIT_NOT_JAILED, gate, nr};
 use core::ffi::{CStr, c_char, c_int};
-
-#[cfg(target_arch = "x86_64")]
-mod nr {
-    pub const MMAP: i64 = 9;
-    pub const MPROTECT: i64 = 10;
-    pub const SOCKET: i64 = 41;
-    pub const CONNECT: i64 = 42;
-    pub const SENDTO: i64 = 44;
-    pub const CLONE: i64 = 56;
-    pub const EXECVE: i64 = 59;
-    pub const WAIT4: i64 = 61;
-    pub const KILL: i64 = 62;
-    pub const PTRACE: i64 = 101;
-    pub const CHROOT: i64 = 161;
-    pub const GETDENTS64: i64 = 217;
-    pub const OPENAT: i64 = 257;
-    pub const IO_URING_SETUP: i64 = 425;
-}
-
-#[cfg(target_arch = "aarch64")]
-mod nr {
-    pub const CHROOT: i64 = 51;
-    pub const OPENAT: i64 = 56;
-    pub const GETDENTS64: i64 = 61;
-    pub const PTRACE: i64 = 117;
-    pub const KILL: i64 = 129;
-    pub const SOCKET: i64 = 198;
-    pub const CONNECT: i64 = 203;
-    pub const SENDTO: i64 = 206;
-    pub const CLONE: i64 = 220;
-    pub const EXECVE: i64 = 221;
-    pub const MMAP: i64 = 222;
-    pub const MPROTECT: i64 = 226;
-    pub const WAIT4: i64 = 260;
-    pub const IO_URING_SETUP: i64 = 425;
-}
 
 const ENOENT: Errno = 2;
 
