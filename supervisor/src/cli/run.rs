@@ -25,6 +25,9 @@ pub(super) fn main(arguments: &RunArguments) -> ExitCode {
     if arguments.watch && input::is_stdin(arguments.body.as_deref()) {
         return unusable(&InputError::WatchedStdin);
     }
+    if let Err(error) = descriptors() {
+        return not_launched(&error, arguments, limits);
+    }
     // One run needs one thread; a start of more would cost as much as the run itself.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -38,6 +41,16 @@ pub(super) fn main(arguments: &RunArguments) -> ExitCode {
             Err(error) => not_launched(&no_runtime(error), arguments, limits),
         }
     })
+}
+
+/// Sees to it that there are descriptors for a run. Libraries of ours take it for granted that they get one.
+fn descriptors() -> Result<(), LaunchError> {
+    /// What a run takes, and some that the caller may have left open.
+    const LEAST: u64 = 32;
+    const WANTED: u64 = 1_024;
+    let refused = |source| LaunchError::Host { what: "too few descriptors", advice: "This process is out of descriptors: raise `ulimit -n`.", source };
+    let granted = rlimit::increase_nofile_limit(WANTED).map_err(refused)?;
+    if granted < LEAST { Err(refused(std::io::Error::from_raw_os_error(libc::EMFILE))) } else { Ok(()) }
 }
 
 fn no_runtime(source: std::io::Error) -> LaunchError {

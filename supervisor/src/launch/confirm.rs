@@ -302,7 +302,7 @@ impl Reports {
                 if self.any { not_started(format!("{how}{said}"), start_advice()) } else { not_started(format!("{how} before the jail reported{said}"), PRELOAD) }
             }
             Trouble::Silent(patience) if self.any => {
-                not_started(format!("it was not ready within {} s{said}", patience.as_secs()), "The host is too busy, or the program is not Node.")
+                not_started(format!("it was not ready within {} s{said}", patience.as_secs()), slow_advice())
             }
             Trouble::Silent(patience) => not_started(format!("no report from the jail within {} s{said}", patience.as_secs()), PRELOAD),
             Trouble::Garbage => not_started(format!("it wrote something that is no report of the jail{said}"), PRELOAD),
@@ -312,10 +312,25 @@ impl Reports {
 
 const ADVICE: &str = "Run `codemode doctor` to see what this host allows.";
 
-/// The last line of a text, bounded, without control characters: it came from another program.
+/// The last line of a text that says something, bounded, without control characters: it came from another program.
 fn last_line(text: &str) -> String {
-    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    // Node ends its last words with addresses: ` 8: 0xbb835e _start [node]`.
+    let is_frame = |line: &str| line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(": 0x");
+    let line = text.lines().rev().find(|line| !line.trim().is_empty() && !is_frame(line)).unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+/// What a Node that does not get ready most often lacks.
+fn slow_advice() -> &'static str {
+    // Without its threads Node waits for them for ever.
+    if few_processes() { FEW_PROCESSES } else { "The host is too busy, or the program is not Node." }
+}
+
+const FEW_PROCESSES: &str = "The process limit of this shell (`ulimit -u`) may be too low for Node's threads: raise it.";
+
+fn few_processes() -> bool {
+    use nix::sys::resource::{Resource, getrlimit};
+    getrlimit(Resource::RLIMIT_NPROC).is_ok_and(|(soft, _)| soft < 256)
 }
 
 /// What a Node that dies while it boots most often lacks.
@@ -326,8 +341,8 @@ fn start_advice() -> &'static str {
         "The virtual memory limit of this shell (`ulimit -v`) is too low for Node: set it to unlimited. codemode has its own memory limit."
     } else if limited(Resource::RLIMIT_DATA) {
         "The data limit of this shell (`ulimit -d`) may be too low for Node: set it to unlimited."
-    } else if getrlimit(Resource::RLIMIT_NPROC).is_ok_and(|(soft, _)| soft < 256) {
-        "The process limit of this shell (`ulimit -u`) may be too low for Node's threads: raise it."
+    } else if few_processes() {
+        FEW_PROCESSES
     } else {
         "Try the same Node by hand, and `codemode doctor`."
     }

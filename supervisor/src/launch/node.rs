@@ -52,6 +52,8 @@ impl Node {
 
     /// The Node at `path`. A wrapper script is asked for the program behind it.
     pub fn at(path: &Path) -> Result<Node, NodeError> {
+        // Children are started in another folder than ours.
+        let path = &std::path::absolute(path).map_err(|error| not_runnable(path, reason(&error)))?;
         let path = if is_program(path)? {
             path.to_path_buf()
         } else {
@@ -108,7 +110,7 @@ fn search(path: Option<&OsStr>) -> Result<PathBuf, NodeError> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join("node"))
         .find(|file| file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0))
-        .ok_or_else(|| NodeError::NotFound { path: path.to_string_lossy().into_owned() })
+        .ok_or_else(|| NodeError::NotFound { path: if path.is_empty() { "which is empty".to_owned() } else { path.to_string_lossy().into_owned() } })
 }
 
 /// Whether `path` is an ELF program that may be run; scripts are not.
@@ -247,7 +249,7 @@ fn parse(path: &Path, version: &str) -> Result<Node, NodeError> {
         part[..digits].parse::<u32>().ok()
     });
     let (Some(Some(major)), Some(Some(minor)), Some(Some(_))) = (numbers.next(), numbers.next(), numbers.next()) else {
-        let shown: String = version.chars().filter(|c| !c.is_control()).take(40).collect();
+        let shown: String = version.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).take(40).collect();
         return Err(not_runnable(path, format!("`--version` printed {shown:?}, which is no Node version")));
     };
     let node = Node { path: path.to_path_buf(), version: version.to_owned(), line: (major, minor) };
