@@ -1,15 +1,16 @@
 //! The gate: where a booted process waits for an order, is armed, or as a template is copied and the copy armed.
 //!
 //! The bridge reads one byte from descriptor 3 when it is ready for a body. That read returns `A` in an armed process: the bytes after it are the
-//! run's. In a fork of a template it may return `D` some times before: then a conversation of the plan's follows, the answer to it goes nowhere,
-//! and the bridge comes back to the gate. No process reads a byte that came from a body before it is armed.
+//! run's. In a template and in its forks it may return `D` some times before: then a conversation of the plan's follows, the answer to it goes nowhere,
+//! and the bridge comes back to the gate. A template rehearses once for all its forks (what is compiled and shaped then is theirs too), a fork for
+//! itself (so that its own copies of pages are in place). No process reads a byte that came from a body before it is armed.
 
 use crate::EXIT_NOT_JAILED;
 use crate::stage_one::{BRIDGE, Outcome, REPORT, answer_to, parent_death, plan, tell};
 use crate::sys::{self, SigInfo};
 use crate::wire::{Event, FLAG_TEMPLATE, ORDER_LEN, Order, Plan, Step};
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// How far this process has come. Read and written by the one thread that runs JavaScript; others only look.
 static STAGE: AtomicU8 = AtomicU8::new(BOOTING);
@@ -19,6 +20,10 @@ const ARMED: u8 = 2;
 
 /// The limits of the order in hand, from the fork to the arming.
 static LIMITS: [AtomicU64; 3] = [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)];
+/// Whether the one rehearsing is a template, which will wait for orders after it.
+static FOR_FORKS: AtomicBool = AtomicBool::new(false);
+/// Rehearsals of a template: the first compiles, the second finds all compiled and settles the shapes of what it meets.
+const TEMPLATE_DRY_RUNS: u64 = 2;
 /// Dry runs left, and how far the one under way has read.
 static DRY_LEFT: AtomicU64 = AtomicU64::new(0);
 static DRY_AT: AtomicUsize = AtomicUsize::new(0);
@@ -39,7 +44,7 @@ pub fn is_dry() -> bool {
 /// `buffer` must be valid for writes of `count` bytes.
 pub unsafe fn bridge_read(buffer: *mut c_void, count: usize) -> isize {
     let byte = match STAGE.load(Ordering::Relaxed) {
-        BOOTING if count == 1 => Some(wait_for_order()),
+        BOOTING if count == 1 => Some(first_gate()),
         DRY if count > 0 => {
             let dry = plan().dry.get(DRY_AT.load(Ordering::Relaxed)..).unwrap_or_default();
             if dry.is_empty() {
@@ -69,8 +74,24 @@ pub unsafe fn bridge_read(buffer: *mut c_void, count: usize) -> isize {
 }
 
 /// The gate of a process that has just booted.
-fn wait_for_order() -> u8 {
+fn first_gate() -> u8 {
     let plan = plan();
+    if plan.flags & FLAG_TEMPLATE != 0 && !plan.dry.is_empty() {
+        FOR_FORKS.store(true, Ordering::Relaxed);
+        return rehearse(TEMPLATE_DRY_RUNS);
+    }
+    wait_for_order(&plan)
+}
+
+fn rehearse(times: u64) -> u8 {
+    DRY_AT.store(0, Ordering::Relaxed);
+    DRY_LEFT.store(times, Ordering::Relaxed);
+    STAGE.store(DRY, Ordering::Relaxed);
+    b'D'
+}
+
+fn wait_for_order(plan: &Plan<'_>) -> u8 {
+    STAGE.store(BOOTING, Ordering::Relaxed);
     tell(Event::Gate, 0, 0);
     loop {
         let mut message = [0; ORDER_LEN];
@@ -85,10 +106,10 @@ fn wait_for_order() -> u8 {
         match order {
             Some((order, 0)) if !is_template => {
                 keep(order);
-                return arm(&plan);
+                return arm(plan);
             }
             Some((order, 3)) if is_template => {
-                if let Some(byte) = fork(&plan, order, fds) {
+                if let Some(byte) = fork(plan, order, fds) {
                     return byte;
                 }
             }
@@ -129,15 +150,20 @@ fn become_child(plan: &Plan<'_>, [bridge, stderr, report]: [c_int; 3], dry_runs:
     if dry_runs == 0 || plan.dry.is_empty() {
         return arm(plan);
     }
-    DRY_LEFT.store(dry_runs, Ordering::Relaxed);
-    STAGE.store(DRY, Ordering::Relaxed);
-    b'D'
+    FOR_FORKS.store(false, Ordering::Relaxed);
+    rehearse(dry_runs)
 }
 
 /// The bridge is back at the gate after a dry run.
 fn next_dry_run() -> u8 {
     DRY_AT.store(0, Ordering::Relaxed);
-    if DRY_LEFT.fetch_sub(1, Ordering::Relaxed) > 1 { b'D' } else { arm(&plan()) }
+    if DRY_LEFT.fetch_sub(1, Ordering::Relaxed) > 1 {
+        b'D'
+    } else if FOR_FORKS.load(Ordering::Relaxed) {
+        wait_for_order(&plan())
+    } else {
+        arm(&plan())
+    }
 }
 
 /// The limits that [`arm`] will set.

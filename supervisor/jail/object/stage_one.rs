@@ -62,6 +62,7 @@ pub fn run(envp: *mut *mut c_char) {
         Err(_) => sys::exit_group(EXIT_NOT_JAILED),
     };
     sys::reset_signals();
+    sys::use_one_arena();
     let plan = plan();
     answer_to(plan.nonce);
     IS_TEMPLATE.store(plan.flags & FLAG_TEMPLATE != 0, Ordering::Relaxed);

@@ -14,6 +14,7 @@ unsafe extern "C" {
     fn sigemptyset(set: *mut SigSet) -> c_int;
     /// The name under which glibc keeps its own `sysconf` reachable for whoever interposes the public one.
     fn __sysconf(name: c_int) -> c_long;
+    fn mallopt(parameter: c_int, value: c_int) -> c_int;
     fn recvmsg(fd: c_int, message: *mut MsgHdr, flags: c_int) -> isize;
 }
 
@@ -155,6 +156,13 @@ pub unsafe fn fork_for_parent() -> Answer {
 /// A session, and with it a process group, of its own.
 pub fn new_session() -> Answer {
     plain(nr::SETSID, [0; 6])
+}
+
+/// One arena for all threads: with more, malloc opens a file of `/proc` to find out whether it may shrink one, and an armed process may not.
+pub fn use_one_arena() {
+    const M_ARENA_MAX: c_int = -8;
+    // SAFETY: mallopt takes two numbers. It changes how memory is got later on, none that is in use.
+    let _ = unsafe { mallopt(M_ARENA_MAX, 1) };
 }
 
 /// libc's own `sysconf(3)`.
