@@ -24,11 +24,7 @@ fn p24_independent_calls_run_at_the_same_time() {
 #[test]
 fn p26_a_timeout_covers_waiting_and_computing_and_the_next_run_is_served() {
     rig::alone(async {
-        let bodies = [
-            r#"await openclaw.tools.call("demo:slow", { ms: 60000 });"#,
-            "while (true) {}",
-            "for (;;) await null",
-        ];
+        let bodies = [r#"await openclaw.tools.call("demo:slow", { ms: 60000 });"#, "while (true) {}", "for (;;) await null"];
         for body in bodies {
             let watched = rig::Watched::new().await;
             let supervisor = &watched.supervisor;
@@ -39,23 +35,12 @@ fn p26_a_timeout_covers_waiting_and_computing_and_the_next_run_is_served() {
             assert_eq!(code(&report), Some(ErrorCode::Timeout), "{body}");
             let allowed = Duration::from_millis(1_300) + report.timing.launch;
             assert!(took <= allowed, "{body}: {took:?}");
-            assert!(
-                report.timing.body >= Duration::from_millis(1_000),
-                "{body}: early"
-            );
+            assert!(report.timing.body >= Duration::from_millis(1_000), "{body}: early");
             if body.contains("slow") {
-                assert_eq!(
-                    report.calls[0].state,
-                    CallState::Unknown,
-                    "it was sent and not answered"
-                );
+                assert_eq!(report.calls[0].state, CallState::Unknown, "it was sent and not answered");
                 assert_eq!(catalog.dispatch_count(), 1);
             }
-            assert_eq!(
-                json(&rig::run(supervisor, "return 7").await),
-                7,
-                "after {body}"
-            );
+            assert_eq!(json(&rig::run(supervisor, "return 7").await), 7, "after {body}");
             watched.leaves_nothing(body).await;
         }
     });
@@ -67,29 +52,20 @@ fn p27_classes_of_failure_are_told_apart() {
         let supervisor = rig::supervisor();
         let run = async |body| supervisor.run(request(body, 1_000), demo()).await;
 
-        assert_eq!(
-            code(&run("while (true) {}").await),
-            Some(ErrorCode::Timeout)
-        );
+        assert_eq!(code(&run("while (true) {}").await), Some(ErrorCode::Timeout));
         let thrown = run(r#"throw new Error("x")"#).await;
         assert_eq!(code(&thrown), Some(ErrorCode::BodyError));
         assert_eq!(message(&thrown), "x");
         assert_eq!(code(&run("return (").await), Some(ErrorCode::SyntaxError));
         let unknown = run(r#"await openclaw.tools.call("demo:nope", {})"#).await;
         assert_eq!(code(&unknown), Some(ErrorCode::BodyError));
-        let caught = run(
-            r#"try { await openclaw.tools.call("demo:nope", {}) } catch (e) { return e.code }"#,
-        )
-        .await;
+        let caught = run(r#"try { await openclaw.tools.call("demo:nope", {}) } catch (e) { return e.code }"#).await;
         assert_eq!(json(&caught), "unknown_tool");
         assert_eq!(caught.calls[0].state, CallState::Refused);
 
         let config = rig::config(|config| config.node = Some("/nonexistent/node".into()));
         let error = rig::build(config).expect_err("there is no such Node");
-        assert!(
-            matches!(error, codemode::launch::LaunchError::Node(_)),
-            "{error:?}"
-        );
+        assert!(matches!(error, codemode::launch::LaunchError::Node(_)), "{error:?}");
     });
 }
 
@@ -98,22 +74,13 @@ fn p27_a_node_that_goes_away_is_node_unavailable() {
     rig::together(async {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let node = folder.path().join("node");
-        std::os::unix::fs::symlink(codemode_tests::host::nodes()[0].as_path(), &node)
-            .expect("a link");
+        std::os::unix::fs::symlink(codemode_tests::host::nodes()[0].as_path(), &node).expect("a link");
         let config = rig::config(|config| config.node = Some(node.clone()));
         let supervisor = rig::supervisor_of(config);
         std::fs::remove_file(&node).expect("it is ours");
         let report = rig::run(&supervisor, "return 1").await;
-        assert_eq!(
-            code(&report),
-            Some(ErrorCode::NodeUnavailable),
-            "{report:?}"
-        );
-        assert!(
-            message(&report).contains(&node.display().to_string()),
-            "{}",
-            message(&report)
-        );
+        assert_eq!(code(&report), Some(ErrorCode::NodeUnavailable), "{report:?}");
+        assert!(message(&report).contains(&node.display().to_string()), "{}", message(&report));
     });
 }
 
@@ -138,10 +105,7 @@ fn p53_what_the_bridge_hands_out_leads_nowhere() {
             );
             let value = rig::value(&supervisor, &body, demo()).await;
             let text = value.as_str().expect("a text");
-            assert!(
-                text == "undefinedundefined" || text.starts_with("held: "),
-                "{way}: {text}"
-            );
+            assert!(text == "undefinedundefined" || text.starts_with("held: "), "{way}: {text}");
         }
         // The same climb does reach the main realm's `process` where nothing holds it.
         let free = rig::lost_realm(codemode::launch::WallSet::NONE);

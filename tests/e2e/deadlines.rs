@@ -21,16 +21,8 @@ fn held_to_within(wall: Duration, body: &str, verdicts: &[ErrorCode]) -> codemod
         let report = watched.supervisor.run(request(body, wall_ms), demo()).await;
         let verdict = code(&report).unwrap_or_else(|| panic!("{body} gave a value"));
         assert!(verdicts.contains(&verdict), "{body}: {:?}", report.error);
-        assert!(
-            report.timing.body <= wall + SLACK,
-            "{body}: {:?}",
-            report.timing
-        );
-        assert!(
-            watched.grown_by() <= MAY_GROW,
-            "{body}: {} bytes more",
-            watched.grown_by()
-        );
+        assert!(report.timing.body <= wall + SLACK, "{body}: {:?}", report.timing);
+        assert!(watched.grown_by() <= MAY_GROW, "{body}: {} bytes more", watched.grown_by());
         watched.leaves_nothing(body).await;
         report
     })
@@ -48,18 +40,12 @@ fn an_endless_chain_of_micro_tasks_is_a_timeout() {
 
 #[test]
 fn an_exploding_regular_expression_is_a_timeout() {
-    held_to(
-        r"return /^(\w+\s?)+$/.test('aaaa '.repeat(40) + '!')",
-        &[Timeout],
-    );
+    held_to(r"return /^(\w+\s?)+$/.test('aaaa '.repeat(40) + '!')", &[Timeout]);
 }
 
 #[test]
 fn a_call_that_never_answers_is_a_timeout() {
-    let report = held_to(
-        r#"await openclaw.tools.call("demo:slow", { ms: 600000 })"#,
-        &[Timeout],
-    );
+    let report = held_to(r#"await openclaw.tools.call("demo:slow", { ms: 600000 })"#, &[Timeout]);
     assert_eq!(report.calls.len(), 1);
 }
 
@@ -71,71 +57,43 @@ fn a_promise_that_nothing_settles_is_known_at_once() {
 
 #[test]
 fn a_heap_bomb_is_a_memory_limit() {
-    let report = held_to(
-        "const a = []; for (;;) a.push(new Array(1e6).fill(1))",
-        &[MemoryLimit],
-    );
+    let report = held_to("const a = []; for (;;) a.push(new Array(1e6).fill(1))", &[MemoryLimit]);
     assert!(message(&report).contains("128 MiB"), "{}", message(&report));
 }
 
 #[test]
 fn a_heap_bomb_of_small_objects_is_a_memory_limit() {
     // Memory runs out in the middle of V8's own allocations, not at a large one that it asks for politely.
-    held_to_within(
-        10 * WALL,
-        "const a = []; for (;;) a.push({ a: [1, 2, 3] })",
-        &[MemoryLimit],
-    );
+    held_to_within(10 * WALL, "const a = []; for (;;) a.push({ a: [1, 2, 3] })", &[MemoryLimit]);
 }
 
 #[test]
 fn a_single_array_above_the_limit_is_a_memory_limit() {
-    held_to_within(
-        10 * WALL,
-        "return new Array(2 ** 27).fill(7).length",
-        &[MemoryLimit],
-    );
+    held_to_within(10 * WALL, "return new Array(2 ** 27).fill(7).length", &[MemoryLimit]);
 }
 
 #[test]
 fn a_typed_array_bomb_is_a_memory_limit() {
-    held_to(
-        "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))",
-        &[MemoryLimit],
-    );
+    held_to("const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", &[MemoryLimit]);
 }
 
 #[test]
 fn a_log_flood_is_an_output_limit_or_a_timeout() {
-    held_to(
-        r#"for (;;) console.log("x".repeat(8000))"#,
-        &[OutputLimit, Timeout],
-    );
+    held_to(r#"for (;;) console.log("x".repeat(8000))"#, &[OutputLimit, Timeout]);
 }
 
 #[test]
 fn p48_out_of_memory_names_the_limit_and_leaves_no_core() {
     rig::together(async {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let order = codemode_tests::embedding::Order::new(
-            "const a = []; while (true) a.push(new Array(1e6).fill(1));",
-            10_000,
-        );
-        let mut command = codemode_tests::embedding::under(
-            "ulimit -c unlimited",
-            super::EMBEDDER.as_ref(),
-            &order,
-        );
+        let order = codemode_tests::embedding::Order::new("const a = []; while (true) a.push(new Array(1e6).fill(1));", 10_000);
+        let mut command = codemode_tests::embedding::under("ulimit -c unlimited", super::EMBEDDER.as_ref(), &order);
         command.current_dir(folder.path());
-        let last = codemode_tests::embedding::Embedder::of(command)
-            .last()
-            .await;
+        let last = codemode_tests::embedding::Embedder::of(command).last().await;
         assert_eq!(last["error"]["code"], "memory_limit", "{last}");
         let told = last["error"]["message"].as_str().expect("a message");
         assert!(told.contains("128 MiB") && told.len() < 1_000, "{told}");
-        let left: Vec<_> = std::fs::read_dir(folder.path())
-            .expect("it is ours")
-            .collect();
+        let left: Vec<_> = std::fs::read_dir(folder.path()).expect("it is ours").collect();
         assert!(left.is_empty(), "{left:?}");
     });
 }

@@ -23,18 +23,12 @@ fn p44_a_descendant_that_keeps_the_pipe_open_holds_nobody_up() {
         let began = Instant::now();
         let run = supervisor.start(request("return 1", 1_000), demo());
         // Control: both are there, and alive.
-        until("both sleeps", Duration::from_millis(900), || {
-            with_argument("300.44").len() == 2
-        })
-        .await;
+        until("both sleeps", Duration::from_millis(900), || with_argument("300.44").len() == 2).await;
         let report = run.report().await;
         let took = began.elapsed();
         assert_eq!(code(&report), Some(ErrorCode::Timeout));
         assert!(took < Duration::from_millis(1_300), "{took:?}");
-        until("no sleep is left", Duration::from_millis(500), || {
-            with_argument("300.44").is_empty()
-        })
-        .await;
+        until("no sleep is left", Duration::from_millis(500), || with_argument("300.44").is_empty()).await;
     });
 }
 
@@ -44,37 +38,19 @@ fn p45_leftovers_of_a_good_end_are_swept() {
         // The answer is asked for by a file that appears only when both were seen, so that the leftover is known to have been there.
         let folder = tempfile::tempdir().expect("a temporary folder");
         let go = folder.path().join("go");
-        let octal = |text: &str| {
-            framed(text)
-                .iter()
-                .map(|byte| format!("\\{byte:03o}"))
-                .collect::<String>()
-        };
+        let octal = |text: &str| framed(text).iter().map(|byte| format!("\\{byte:03o}")).collect::<String>();
         let frames = octal(&hello().to_string()) + &octal(&answer(45).to_string());
-        let script = format!(
-            "sleep 73.45 & while ! [ -e {} ]; do sleep 0.01; done; printf '{frames}'; exit 0",
-            go.display()
-        );
+        let script = format!("sleep 73.45 & while ! [ -e {} ]; do sleep 0.01; done; printf '{frames}'; exit 0", go.display());
         let supervisor = rig::stand_in("/bin/sh", &["-c", &script]);
         let run = supervisor.start(request("return 1", 5_000), demo());
-        until("the leftover", Duration::from_secs(2), || {
-            with_argument("73.45").len() == 1
-        })
-        .await;
+        until("the leftover", Duration::from_secs(2), || with_argument("73.45").len() == 1).await;
         std::fs::write(&go, b"").expect("a file");
         let began = Instant::now();
         let report = run.report().await;
         assert!(report.ok, "{report:?}");
         assert_eq!(json(&report), 45);
-        assert!(
-            began.elapsed() < Duration::from_millis(500),
-            "{:?}",
-            began.elapsed()
-        );
-        until("the group is gone", Duration::from_millis(500), || {
-            with_argument("73.45").is_empty()
-        })
-        .await;
+        assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+        until("the group is gone", Duration::from_millis(500), || with_argument("73.45").is_empty()).await;
     });
 }
 
@@ -83,15 +59,9 @@ fn p45_a_leftover_without_an_answer_is_swept_as_well() {
     rig::together(async {
         let supervisor = rig::stand_in("/bin/sh", &["-c", "sleep 73.46 & sleep 0.3; exit 0"]);
         let run = supervisor.start(request("return 1", 5_000), demo());
-        until("the leftover", Duration::from_millis(900), || {
-            with_argument("73.46").len() == 1
-        })
-        .await;
+        until("the leftover", Duration::from_millis(900), || with_argument("73.46").len() == 1).await;
         assert_eq!(code(&run.report().await), Some(ErrorCode::ChildCrashed));
-        until("the group is gone", Duration::from_millis(500), || {
-            with_argument("73.46").is_empty()
-        })
-        .await;
+        until("the group is gone", Duration::from_millis(500), || with_argument("73.46").is_empty()).await;
     });
 }
 
@@ -106,10 +76,7 @@ fn p46_the_thread_that_started_the_run_may_end() {
         let thread = std::thread::spawn(move || {
             let _inside = runtime.enter();
             let body = r#"return (await openclaw.tools.call("demo:slow", { ms: 5000 })).done"#;
-            assert!(
-                give.send(of_thread.start(request(body, 20_000), demo()))
-                    .is_ok()
-            );
+            assert!(give.send(of_thread.start(request(body, 20_000), demo())).is_ok());
         });
         let run = take.await.expect("the thread gives the run");
         thread.join().expect("the thread has ended");
@@ -126,23 +93,11 @@ fn p46_the_runtime_thread_that_launched_the_child_may_end() {
         // A thread with a runtime of its own makes a child ahead of time, and is gone before the body comes.
         let of_thread = supervisor.clone();
         let first = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("a runtime");
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(rig::run(&of_thread, "return 1")).ok
         });
-        assert!(
-            tokio::task::spawn_blocking(move || first.join())
-                .await
-                .expect("a task")
-                .expect("it ends")
-        );
-        let report = rig::run(
-            &supervisor,
-            r#"return (await openclaw.tools.call("demo:slow", { ms: 1500 })).done"#,
-        )
-        .await;
+        assert!(tokio::task::spawn_blocking(move || first.join()).await.expect("a task").expect("it ends"));
+        let report = rig::run(&supervisor, r#"return (await openclaw.tools.call("demo:slow", { ms: 1500 })).done"#).await;
         assert_eq!(json(&report), 1_500, "{report:?}");
     });
 }

@@ -16,9 +16,7 @@ async fn hundred(supervisor: Supervisor, factor: u64) {
         let numbers = (round * AT_ONCE)..((round + 1) * AT_ONCE).min(100);
         let runs: Vec<_> = numbers
             .map(|n| {
-                let body = format!(
-                    r#"return (await openclaw.tools.call("demo:echo", {{ n: {n} }})).n * {factor}"#
-                );
+                let body = format!(r#"return (await openclaw.tools.call("demo:echo", {{ n: {n} }})).n * {factor}"#);
                 (n, supervisor.start(RunRequest::new(body), catalog.clone()))
             })
             .collect();
@@ -58,10 +56,7 @@ fn cancelling_in_the_middle_of_a_call_tells_what_may_have_happened() {
         console.log("before");
         await openclaw.tools.call("demo:slow", { ms: 600000 });"#;
         let mut run = supervisor.start(request(body, 60_000), catalog.clone());
-        until("both calls are dispatched", Duration::from_secs(5), || {
-            catalog.dispatch_count() == 2
-        })
-        .await;
+        until("both calls are dispatched", Duration::from_secs(5), || catalog.dispatch_count() == 2).await;
         run.cancel();
         let report = run.finished().await;
         assert_eq!(code(&report), Some(ErrorCode::Cancelled));
@@ -69,11 +64,7 @@ fn cancelling_in_the_middle_of_a_call_tells_what_may_have_happened() {
         assert_eq!(states, [CallState::Ok, CallState::Unknown]);
         assert_eq!(report.logs[0].text, "before");
         assert_eq!(catalog.dispatch_count(), 2);
-        assert!(
-            report.timing.total < Duration::from_secs(10),
-            "{:?}",
-            report.timing
-        );
+        assert!(report.timing.total < Duration::from_secs(10), "{:?}", report.timing);
         drop(run);
         watched.leaves_nothing("a cancelled run").await;
     });

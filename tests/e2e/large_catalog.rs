@@ -25,9 +25,7 @@ fn a_tool_is_found_described_and_called_behind_every_wall() {
         let catalog = rig::open(&host::data().join("tools/catalog.json"));
         let size = catalog.summary().catalog_size;
         assert!(size > 2_000, "{size} tools");
-        let report = rig::supervisor()
-            .run(RunRequest::new(BODY), catalog.clone())
-            .await;
+        let report = rig::supervisor().run(RunRequest::new(BODY), catalog.clone()).await;
         assert!(report.ok, "{:?}", report.error);
 
         let value = rig::json(&report);
@@ -35,49 +33,21 @@ fn a_tool_is_found_described_and_called_behind_every_wall() {
         assert!(id.contains("issue"), "{id}");
         assert!(!value["reply"].is_null(), "{value}");
 
-        let ledger: Vec<_> = report
-            .calls
-            .iter()
-            .map(|call| (call.method, call.state))
-            .collect();
+        let ledger: Vec<_> = report.calls.iter().map(|call| (call.method, call.state)).collect();
         let ok = CallState::Ok;
-        assert_eq!(
-            ledger,
-            [
-                (Method::Search, ok),
-                (Method::Describe, ok),
-                (Method::Call, ok)
-            ]
-        );
+        assert_eq!(ledger, [(Method::Search, ok), (Method::Describe, ok), (Method::Call, ok)]);
         let telemetry = &report.telemetry;
-        assert_eq!(
-            (
-                telemetry.search_count,
-                telemetry.describe_count,
-                telemetry.call_count
-            ),
-            (1, 1, 1)
-        );
+        assert_eq!((telemetry.search_count, telemetry.describe_count, telemetry.call_count), (1, 1, 1));
         assert_eq!(telemetry.catalog_size, size);
         assert_eq!(telemetry.selected[0].id, id);
-        assert_eq!(
-            catalog
-                .dispatched()
-                .iter()
-                .map(|dispatch| dispatch.tool_id.as_str())
-                .collect::<Vec<_>>(),
-            [id]
-        );
+        assert_eq!(catalog.dispatched().iter().map(|dispatch| dispatch.tool_id.as_str()).collect::<Vec<_>>(), [id]);
 
         let isolation = report.isolation.expect("there was a child");
         assert_eq!(isolation.launcher, rig::way());
         assert_eq!(isolation.walls.len(), 11);
         for wall in isolation.walls {
             println!("{wall:?}");
-            host::has(
-                &format!("wall-{}", wall.name.name()),
-                wall.status == WallStatus::Enforced,
-            );
+            host::has(&format!("wall-{}", wall.name.name()), wall.status == WallStatus::Enforced);
         }
     });
 }

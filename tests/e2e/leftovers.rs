@@ -11,9 +11,7 @@ fn nothing_left() {
     rig::alone(async {
         let watched = rig::Watched::new().await;
         for n in 0..50 {
-            let body = format!(
-                r#"console.log("run {n}"); return (await openclaw.tools.call("demo:echo", {{ n: {n} }})).n"#
-            );
+            let body = format!(r#"console.log("run {n}"); return (await openclaw.tools.call("demo:echo", {{ n: {n} }})).n"#);
             let report = rig::run(&watched.supervisor, &body).await;
             assert_eq!(json(&report), n);
         }
@@ -38,10 +36,7 @@ fn nothing_left_of_runs_that_fail() {
             r#"for (let i = 0; i < 40; i++) openclaw.tools.call("demo:slow", { ms: 600000 }); return 1"#,
         ];
         for body in bodies {
-            assert!(
-                !watched.supervisor.run(request(body, 300), demo()).await.ok,
-                "{body}"
-            );
+            assert!(!watched.supervisor.run(request(body, 300), demo()).await.ok, "{body}");
         }
         watched.leaves_nothing("runs that fail").await;
     });
@@ -51,10 +46,7 @@ fn nothing_left_of_runs_that_fail() {
 fn the_census_sees_what_is_there() {
     rig::alone(async {
         let before = Census::take();
-        let mut child = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .expect("sleep starts");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep starts");
         let file = std::fs::File::open("/dev/null").expect("it is there");
         let now = Census::take();
         assert_eq!(now.children.len(), before.children.len() + 1);

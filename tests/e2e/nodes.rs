@@ -36,17 +36,11 @@ fn p51_each_version_gets_the_switch_that_it_knows() {
         let node = Node::at(&path).expect("a supported version");
         assert_eq!(node.version, version);
         let flags = node.flags(false);
-        let mut switches: Vec<_> = flags
-            .iter()
-            .filter(|flag| flag.contains("permission"))
-            .collect();
+        let mut switches: Vec<_> = flags.iter().filter(|flag| flag.contains("permission")).collect();
         switches.dedup();
         assert_eq!(switches, [wanted], "{version}");
         // The stub refuses what that Node did not know.
-        let taken = std::process::Command::new(&path)
-            .args(&flags)
-            .status()
-            .expect("it runs");
+        let taken = std::process::Command::new(&path).args(&flags).status().expect("it runs");
         assert!(taken.success(), "{version}: {flags:?}");
     }
 }
@@ -81,16 +75,8 @@ fn p51_a_program_that_is_no_node_is_found_out_within_a_second() {
         };
         let began = Instant::now();
         let report = rig::run(&supervisor, "return 1").await;
-        assert_eq!(
-            code(&report),
-            Some(ErrorCode::NodeUnavailable),
-            "{report:?}"
-        );
-        assert!(
-            began.elapsed() < Duration::from_millis(1_500),
-            "{:?}",
-            began.elapsed()
-        );
+        assert_eq!(code(&report), Some(ErrorCode::NodeUnavailable), "{report:?}");
+        assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
     });
 }
 
@@ -98,23 +84,15 @@ fn p51_a_program_that_is_no_node_is_found_out_within_a_second() {
 fn p51_every_node_at_hand_runs_a_body_and_its_warnings_are_no_logs() {
     rig::together(async {
         for path in host::nodes() {
-            let supervisor =
-                rig::supervisor_of(rig::config(|config| config.node = Some(path.clone())));
+            let supervisor = rig::supervisor_of(rig::config(|config| config.node = Some(path.clone())));
             let body = r#"console.log("mine"); return [1, 2].map(n => n * 2)"#;
             let report = rig::run(&supervisor, body).await;
             assert!(report.ok, "{}: {:?}", path.display(), report.error);
             assert_eq!(json(&report), serde_json::json!([2, 4]));
-            let logs: Vec<_> = report
-                .logs
-                .iter()
-                .map(|entry| entry.text.as_str())
-                .collect();
+            let logs: Vec<_> = report.logs.iter().map(|entry| entry.text.as_str()).collect();
             assert_eq!(logs, ["mine"], "{}", path.display());
             let node = Node::at(&path).expect("it has just run");
-            assert_eq!(
-                report.isolation.expect("there was a child").node,
-                node.version
-            );
+            assert_eq!(report.isolation.expect("there was a child").node, node.version);
         }
     });
 }

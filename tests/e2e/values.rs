@@ -23,10 +23,7 @@ fn p13_half_an_emoji_is_replaced_and_the_run_goes_on() {
         const broken = await openclaw.tools.call("demo:echo", { s: "\udc00" });
         const whole = await openclaw.tools.call("demo:echo", { s: "ok" });
         return [broken.s, whole.s];"#;
-        assert_eq!(
-            rig::value(&supervisor, body, demo()).await,
-            json!(["\u{fffd}", "ok"])
-        );
+        assert_eq!(rig::value(&supervisor, body, demo()).await, json!(["\u{fffd}", "ok"]));
     });
 }
 
@@ -54,16 +51,9 @@ fn p14_above_the_limit_both_sizes_are_named() {
     rig::together(async {
         let report = rig::run(&rig::supervisor(), r#"return "x".repeat(1_100_000)"#).await;
         assert_eq!(code(&report), Some(ErrorCode::OutputLimit));
-        let digits: String = message(&report)
-            .chars()
-            .filter(|c| c.is_ascii_digit() || *c == ' ')
-            .collect();
+        let digits: String = message(&report).chars().filter(|c| c.is_ascii_digit() || *c == ' ').collect();
         for size in ["1100002", "1048576"] {
-            assert!(
-                digits.split(' ').any(|word| word == size),
-                "{size}: {}",
-                message(&report)
-            );
+            assert!(digits.split(' ').any(|word| word == size), "{size}: {}", message(&report));
         }
     });
 }
@@ -89,37 +79,16 @@ fn p16_a_cut_log_says_so_outside_its_text_and_the_value_is_kept() {
 fn p17_a_log_flood_is_stopped_while_it_runs() {
     rig::alone(async {
         let watched = rig::Watched::new().await;
-        let request = rig::request(
-            r#"let n = 0; while (true) console.log("line " + n++ + " " + "x".repeat(1000));"#,
-            3_000,
-        );
+        let request = rig::request(r#"let n = 0; while (true) console.log("line " + n++ + " " + "x".repeat(1000));"#, 3_000);
         let report = watched.supervisor.run(request, demo()).await;
-        assert!(
-            matches!(
-                code(&report),
-                Some(ErrorCode::OutputLimit | ErrorCode::Timeout)
-            ),
-            "{:?}",
-            report.error
-        );
-        assert!(
-            report.timing.body.as_millis() <= 3_300,
-            "{:?}",
-            report.timing
-        );
-        assert!(
-            report.logs[0].text.starts_with("line 0 "),
-            "the first line is kept"
-        );
+        assert!(matches!(code(&report), Some(ErrorCode::OutputLimit | ErrorCode::Timeout)), "{:?}", report.error);
+        assert!(report.timing.body.as_millis() <= 3_300, "{:?}", report.timing);
+        assert!(report.logs[0].text.starts_with("line 0 "), "the first line is kept");
         assert!(report.logs_dropped > 0);
         let kept: usize = report.logs.iter().map(|entry| entry.text.len()).sum();
         assert!(kept <= 64 * 1024, "{kept} bytes");
         drop(report);
-        assert!(
-            watched.grown_by() <= 16 << 20,
-            "{} bytes more",
-            watched.grown_by()
-        );
+        assert!(watched.grown_by() <= 16 << 20, "{} bytes more", watched.grown_by());
         watched.leaves_nothing("a flood").await;
     });
 }
@@ -135,15 +104,11 @@ fn p33_noise_on_descriptor_2_goes_nowhere_and_is_bounded() {
         for (let i = 0; i < 64; i++) written += fs.writeSync(2, line);
         return written;"#;
         let supervisor = rig::lost_realm(codemode::launch::WallSet::ALL);
-        let (report, heard) =
-            with_own_stderr(supervisor.run(rig::request(body, 5_000), demo())).await;
+        let (report, heard) = with_own_stderr(supervisor.run(rig::request(body, 5_000), demo())).await;
         assert!(report.ok, "{report:?}");
         assert_eq!(json(&report), 64 * 65_536);
         assert!(report.logs.is_empty(), "noise is no log: {:?}", report.logs);
-        assert!(
-            !heard.contains("noise of the body"),
-            "it shows on our stderr"
-        );
+        assert!(!heard.contains("noise of the body"), "it shows on our stderr");
     });
 }
 

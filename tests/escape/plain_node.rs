@@ -61,7 +61,7 @@ async fn said(script: &str, body: &Path) -> String {
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
         .expect("a shell starts");
@@ -70,7 +70,9 @@ async fn said(script: &str, body: &Path) -> String {
     sweep(pid);
     match output {
         Ok(output) => {
-            String::from_utf8_lossy(&output.expect("it can be waited for").stdout).into_owned()
+            let output = output.expect("it can be waited for");
+            // A body that becomes another program has only descriptor 2 to say so.
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
         }
         Err(_) => "it did not end".to_owned(),
     }

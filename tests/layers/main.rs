@@ -168,7 +168,7 @@ fn a_mod_rs_declares() {
         .into_iter()
         .filter(|file| file.path.contains("/src/") && file.path.ends_with("/mod.rs"))
         .filter(|file| !MODS_WITH_FUNCTIONS.contains(&file.path.as_str()))
-        .filter(|file| file.code().lines().any(|line| is_function(line)))
+        .filter(|file| file.code().lines().any(is_function))
         .map(|file| file.path)
         .collect();
     none("functions in a mod.rs", &found);
