@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use codemode_protocol::{Limit, RunLimits};
 use serde::Serialize;
@@ -138,10 +139,17 @@ fn runs(realms: &Realms) -> Runs {
     Runs { default: start(WallPolicy::Default), strict: start(WallPolicy::Strict) }
 }
 
+/// How long the self-test of a template may take here: twenty times what it takes.
+const TEMPLATE_PATIENCE: Duration = Duration::from_secs(2);
+
 async fn template(config: &LaunchConfig) -> TemplateFacts {
     let limits = RunLimits::default();
     // The limits of the trial are not the point of it: any that a run may have will do.
     let usual = LaunchOrder { memory_bytes: limits.memory_bytes(), cpu_seconds: limits.wall_ms().div_ceil(1000) };
-    let tested = self_test(config.clone(), &rehearsal(&limits, usual, Limit::MemoryBytes.cap())).await;
+    let rehearsal = rehearsal(&limits, usual, Limit::MemoryBytes.cap());
+    let tested = match tokio::time::timeout(TEMPLATE_PATIENCE, self_test(config.clone(), &rehearsal)).await {
+        Ok(tested) => tested,
+        Err(_) => Err(format!("no answer to the self-test within {} s", TEMPLATE_PATIENCE.as_secs())),
+    };
     TemplateFacts { passes: tested.is_ok(), reason: tested.err() }
 }

@@ -252,7 +252,8 @@ impl Reports {
             Wall::EmptyRoot => (self.all(&[Step::EmptyRoot]), None),
             Wall::Descriptors => (self.all(&[Step::Descriptors]), None),
             Wall::NoNewPrivs => {
-                let bounding = self.outcome(Step::BoundingSet).err();
+                // A root's child empties it before it changes its user, and may be refused the second time: what the kernel shows is what counts.
+                let bounding = self.outcome(Step::BoundingSet).err().filter(|_| status.bounding != 0);
                 let confirmed = seen(
                     status.no_new_privs == 1
                         && status.capabilities == 0

@@ -135,6 +135,11 @@ impl Host {
         }
     }
 
+    /// Ends the process and waits until it is gone.
+    pub(super) async fn finish(self) {
+        self.conversation.into_inner().0.finish().await;
+    }
+
     /// Whether forks of this template work on this host: two of them answer the self-test, differently, and end by themselves.
     pub(super) async fn passes_self_test(&self, rehearsal: &Rehearsal) -> Result<(), String> {
         let order = rehearsal.usual;

@@ -90,7 +90,9 @@ pub(crate) async fn self_test(config: LaunchConfig, rehearsal: &Rehearsal) -> Re
     };
     let starter = prepare().map_err(|error: LaunchError| error.to_string())?;
     let host = host::Host::start(Arc::new(starter)).await.map_err(|error| error.to_string())?;
-    host.passes_self_test(rehearsal).await
+    let passed = host.passes_self_test(rehearsal).await;
+    host.finish().await;
+    passed
 }
 
 #[async_trait]
