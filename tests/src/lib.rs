@@ -1,6 +1,7 @@
 //! What the tests of codemode share.
 //!
 //! - [`rig`]: supervisors, catalogs and runs. One environment variable, `CODEMODE_LAUNCHER`, chooses how every test starts its children.
+//! - [`program`]: where the `codemode` program of this build is.
 //! - [`census`], [`listeners`], [`signals`]: witnesses. A test that says "nothing happened" asks one of them, and shows that it can see.
 //! - [`patience`]: bounded waiting for a condition; no test sleeps and hopes.
 //! - [`host`]: what a host must have. What is missing fails the test, unless `CODEMODE_EXPECT` says that it is missing on purpose.
@@ -14,6 +15,7 @@ pub mod embedding;
 pub mod host;
 pub mod listeners;
 pub mod patience;
+pub mod program;
 pub mod rig;
 pub mod script;
 pub mod signals;
