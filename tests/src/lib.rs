@@ -1,5 +1,6 @@
 //! What the tests of codemode share.
 //!
+//! - [`binary`]: the `codemode` program as a person starts it, and what it leaves.
 //! - [`rig`]: supervisors, catalogs and runs. One environment variable, `CODEMODE_LAUNCHER`, chooses how every test starts its children.
 //! - [`program`]: where the `codemode` program of this build is.
 //! - [`census`], [`listeners`], [`signals`]: witnesses. A test that says "nothing happened" asks one of them, and shows that it can see.
@@ -10,6 +11,7 @@
 //!
 //! `CODEMODE_NODE` is the Node of every test, `CODEMODE_NODES` further ones, `CODEMODE_DATA` the folder of the large catalog.
 
+pub mod binary;
 pub mod census;
 pub mod embedding;
 pub mod host;
