@@ -79,6 +79,11 @@ fn p27_a_node_that_goes_away_is_node_unavailable() {
         let supervisor = rig::supervisor_of(config);
         std::fs::remove_file(&node).expect("it is ours");
         let report = rig::run(&supervisor, "return 1").await;
+        // A template that was started meanwhile serves on: it needs the file no more.
+        if report.isolation.as_ref().is_some_and(|isolation| isolation.launcher == codemode::launch::LauncherKind::Template) {
+            assert!(report.ok, "{report:?}");
+            return;
+        }
         assert_eq!(code(&report), Some(ErrorCode::NodeUnavailable), "{report:?}");
         assert!(message(&report).contains(&node.display().to_string()), "{}", message(&report));
     });
