@@ -81,23 +81,14 @@ pub fn bodies(mode: Mode) -> Vec<Body> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "js"))
         .map(|path| {
             let text = fs::read_to_string(&path).expect("a readable body");
-            let id = path
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned();
+            let id = path.file_stem().expect("a name").to_string_lossy().into_owned();
             let line = text.lines().find(|line| line.starts_with("// mode: "));
             let mode = match line.map(|line| &line["// mode: ".len()..]) {
                 Some(line) if line.starts_with("guest") => Mode::Guest,
                 Some(line) if line.starts_with("main") => Mode::Main,
                 _ => panic!("{id} has no mode"),
             };
-            Body {
-                id,
-                text,
-                mode,
-                path,
-            }
+            Body { id, text, mode, path }
         })
         .filter(|body| body.mode == mode)
         .collect();
@@ -113,11 +104,7 @@ pub fn bodies(mode: Mode) -> Vec<Body> {
 pub fn expectations() -> BTreeMap<String, Expected> {
     let text = include_str!("expected.json");
     let all: BTreeMap<String, Expected> = serde_json::from_str(text).expect("expectations");
-    let ids: Vec<String> = [Mode::Guest, Mode::Main]
-        .into_iter()
-        .flat_map(bodies)
-        .map(|body| body.id)
-        .collect();
+    let ids: Vec<String> = [Mode::Guest, Mode::Main].into_iter().flat_map(bodies).map(|body| body.id).collect();
     for (id, expected) in &all {
         assert!(ids.contains(id), "no body {id}");
         assert!(!expected.why.is_empty(), "{id}: no reason");
@@ -142,14 +129,8 @@ pub async fn faults(supervisor: &Supervisor, bodies: Vec<Body>) -> Vec<String> {
             let (supervisor, turns, catalog) = (supervisor.clone(), turns.clone(), catalog.clone());
             tokio::spawn(async move {
                 let _turn = turns.acquire().await.expect("never closed");
-                let wall = if expected.wall_ms > 0 {
-                    expected.wall_ms
-                } else {
-                    WALL_MS
-                };
-                let report = supervisor
-                    .run(rig::request(&body.text, wall), catalog)
-                    .await;
+                let wall = if expected.wall_ms > 0 { expected.wall_ms } else { WALL_MS };
+                let report = supervisor.run(rig::request(&body.text, wall), catalog).await;
                 judge(&body, &expected, &report, u128::from(wall))
             })
         })
@@ -167,11 +148,7 @@ fn judge(body: &Body, expected: &Expected, report: &RunReport, wall: u128) -> Ve
     let mut faults = Vec::new();
     let mut fault = |what: &str| faults.push(format!("{}: {what}: {shown}", body.id));
 
-    let allowed = if expected.allows.is_empty() {
-        whole.clone()
-    } else {
-        whole.replace(&expected.allows, "")
-    };
+    let allowed = if expected.allows.is_empty() { whole.clone() } else { whole.replace(&expected.allows, "") };
     if allowed.contains("ESCAPED:") {
         fault("it says that it got out");
     }
@@ -180,25 +157,17 @@ fn judge(body: &Body, expected: &Expected, report: &RunReport, wall: u128) -> Ve
     }
     let code = rig::code(report).map_or("ok", ErrorCode::as_str);
     let ends = |end: &str| expected.ends.iter().any(|word| word == end);
-    let by_default = expected.ends.is_empty()
-        && (code == "ok" || (body.mode == Mode::Main && code == "isolation_violation"));
+    let by_default = expected.ends.is_empty() && (code == "ok" || (body.mode == Mode::Main && code == "isolation_violation"));
     if !ends(code) && !by_default {
         fault("it did not end as expected");
     }
     // It must have run at all. A verdict on what it did says so; otherwise it has to say it itself.
     let verdict = !matches!(code, "ok" | "body_error" | "syntax_error" | "invalid_body");
-    let says = if expected.says.is_empty() {
-        format!("CONTAINED:{}", body.id)
-    } else {
-        expected.says.clone()
-    };
+    let says = if expected.says.is_empty() { format!("CONTAINED:{}", body.id) } else { expected.says.clone() };
     if !verdict && !whole.contains(&says) {
         fault("it does not show that it ran");
     }
-    if matches!(
-        code,
-        "isolation_unavailable" | "node_unavailable" | "internal_error" | "cancelled"
-    ) {
+    if matches!(code, "isolation_unavailable" | "node_unavailable" | "internal_error" | "cancelled") {
         fault("that is no verdict on a body");
     }
     if report.timing.body.as_millis() > wall + SLACK_MS {

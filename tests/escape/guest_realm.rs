@@ -26,19 +26,12 @@ const ESCAPES_FROM_A_PLAIN_CONTEXT: usize = 10;
 #[test]
 fn the_same_bodies_do_get_out_of_a_plain_context() {
     rig::together(async {
-        let group: Vec<_> = bodies(Mode::Guest)
-            .into_iter()
-            .filter(|body| body.number() <= 35)
-            .collect();
+        let group: Vec<_> = bodies(Mode::Guest).into_iter().filter(|body| body.number() <= 35).collect();
         let mut out = Vec::new();
         let mut held = Vec::new();
         for body in group {
             let said = plain_node::in_a_plain_context(&body).await;
-            let list = if said.contains(&format!("ESCAPED:{}", body.id)) {
-                &mut out
-            } else {
-                &mut held
-            };
+            let list = if said.contains(&format!("ESCAPED:{}", body.id)) { &mut out } else { &mut held };
             list.push(body.id);
         }
         println!("out of a plain context: {out:?}\nheld even there, on this Node: {held:?}");
@@ -50,17 +43,11 @@ fn the_same_bodies_do_get_out_of_a_plain_context() {
 fn p157_two_runs_have_different_random_numbers() {
     rig::together(async {
         let supervisor = rig::supervisor();
-        let body = bodies(Mode::Guest)
-            .into_iter()
-            .find(|body| body.number() == 157)
-            .expect("it is there");
+        let body = bodies(Mode::Guest).into_iter().find(|body| body.number() == 157).expect("it is there");
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..5 {
             let value = rig::value(&supervisor, &body.text, corpus::tools()).await;
-            assert!(
-                value.as_str().is_some_and(|text| text.starts_with("SEQ ")),
-                "{value}"
-            );
+            assert!(value.as_str().is_some_and(|text| text.starts_with("SEQ ")), "{value}");
             seen.insert(value.to_string());
         }
         assert_eq!(seen.len(), 5, "{seen:?}");
@@ -72,9 +59,7 @@ fn p155_a_late_reply_of_one_run_never_reaches_the_next() {
     rig::together(async {
         let supervisor = rig::supervisor();
         let late = r#"openclaw.tools.call("slow", { ms: 400, tag: "from-first-run" }); throw new Error("over")"#;
-        let report = supervisor
-            .run(rig::request(late, 2_000), corpus::tools())
-            .await;
+        let report = supervisor.run(rig::request(late, 2_000), corpus::tools()).await;
         assert!(!report.ok);
         let next = r#"return [await openclaw.tools.call("echo", { tag: "mine" }), await openclaw.tools.call("slow", { ms: 600 })]"#;
         let value = rig::value(&supervisor, next, corpus::tools()).await;
@@ -87,26 +72,12 @@ fn p079_nothing_is_dispatched_after_the_answer() {
     rig::together(async {
         let supervisor = rig::supervisor();
         for number in [79, 136] {
-            let body = bodies(Mode::Guest)
-                .into_iter()
-                .find(|body| body.number() == number)
-                .expect("it is there");
+            let body = bodies(Mode::Guest).into_iter().find(|body| body.number() == number).expect("it is there");
             let catalog = corpus::tools();
-            let report = supervisor
-                .run(rig::request(&body.text, 2_000), catalog.clone())
-                .await;
+            let report = supervisor.run(rig::request(&body.text, 2_000), catalog.clone()).await;
             assert!(report.ok, "{report:?}");
-            let sent = report
-                .calls
-                .iter()
-                .filter(|call| call.result_bytes > 0)
-                .count() as u64;
-            assert_eq!(
-                catalog.dispatch_count(),
-                sent,
-                "{}: the ledger and the backend agree",
-                body.id
-            );
+            let sent = report.calls.iter().filter(|call| call.result_bytes > 0).count() as u64;
+            assert_eq!(catalog.dispatch_count(), sent, "{}: the ledger and the backend agree", body.id);
         }
     });
 }

@@ -22,19 +22,10 @@ fn no_body_of_the_main_realm_gets_past_the_walls_behind() {
 #[test]
 fn a_body_of_the_main_realm_really_has_lost_the_realm() {
     rig::together(async {
-        let report = rig::run(
-            &rig::lost_realm(WallSet::ALL),
-            "return typeof process + typeof require + typeof Buffer",
-        )
-        .await;
+        let report = rig::run(&rig::lost_realm(WallSet::ALL), "return typeof process + typeof require + typeof Buffer").await;
         assert_eq!(rig::json(&report), "objectfunctionfunction");
-        let off: Vec<_> = report
-            .isolation
-            .expect("there was a child")
-            .walls
-            .into_iter()
-            .filter(|wall| wall.status == WallStatus::Off)
-            .collect();
+        let off: Vec<_> =
+            report.isolation.expect("there was a child").walls.into_iter().filter(|wall| wall.status == WallStatus::Off).collect();
         let off: Vec<_> = off.iter().map(|wall| wall.name.name()).collect();
         assert_eq!(off, ["guest_realm", "barren_main_realm"]);
     });
@@ -47,19 +38,14 @@ fn the_same_bodies_do_reach_out_where_nothing_holds_them() {
         let line = node_line().await;
         let mut out = Vec::new();
         let mut missing = Vec::new();
-        let group = bodies(Mode::Main)
-            .into_iter()
-            .filter(|body| (36..=67).contains(&body.number()));
+        let group = bodies(Mode::Main).into_iter().filter(|body| (36..=67).contains(&body.number()));
         for body in group {
             let said = plain_node::in_the_main_realm(&body.path).await;
             if said.contains(&format!("ESCAPED:{}", body.id)) {
                 out.push(body.id);
                 continue;
             }
-            let none = expectations
-                .get(&body.id)
-                .map(|expected| expected.no_control_on.clone())
-                .unwrap_or_default();
+            let none = expectations.get(&body.id).map(|expected| expected.no_control_on.clone()).unwrap_or_default();
             if none.contains(&line) || none.iter().any(|word| word == "all") {
                 println!("n/a on Node {line}: {}", body.id);
             } else {
@@ -67,11 +53,7 @@ fn the_same_bodies_do_reach_out_where_nothing_holds_them() {
             }
         }
         println!("{} controls reach out: {out:?}", out.len());
-        assert!(
-            missing.is_empty(),
-            "no control on Node {line}:\n{}",
-            missing.join("\n")
-        );
+        assert!(missing.is_empty(), "no control on Node {line}:\n{}", missing.join("\n"));
         assert!(out.len() >= 18, "{out:?}");
     });
 }
@@ -88,11 +70,7 @@ fn with_every_wall_off_the_danger_switch_holds_nothing_back() {
         );
         let report = rig::run(&supervisor, &body).await;
         let uid = nix::unistd::getuid().as_raw();
-        assert_eq!(
-            rig::json(&report),
-            serde_json::json!([codemode_tests::listeners::CANARY_TEXT, uid]),
-            "{report:?}"
-        );
+        assert_eq!(rig::json(&report), serde_json::json!([codemode_tests::listeners::CANARY_TEXT, uid]), "{report:?}");
         assert!(canary.heard().file_changed);
     });
 }
@@ -101,10 +79,5 @@ fn with_every_wall_off_the_danger_switch_holds_nothing_back() {
 async fn node_line() -> String {
     let report = rig::run(&rig::supervisor(), "return 1").await;
     let version = report.isolation.expect("there was a child").node;
-    version
-        .trim_start_matches('v')
-        .split('.')
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    version.trim_start_matches('v').split('.').next().unwrap_or_default().to_owned()
 }

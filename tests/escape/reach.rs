@@ -27,9 +27,7 @@ impl Aim {
 
     /// The attack with its aim filled in.
     fn at(&self, attack: &str) -> String {
-        let port = |address: std::io::Result<std::net::SocketAddr>| {
-            address.expect("it is bound").port().to_string()
-        };
+        let port = |address: std::io::Result<std::net::SocketAddr>| address.expect("it is bound").port().to_string();
         attack
             .replace("$TCP", &port(self.ears.tcp_address()))
             .replace("$UDP", &port(self.ears.udp_address()))
@@ -47,11 +45,9 @@ fn held(attack: &str, notices: impl Fn(&Heard, Option<i32>) -> bool) {
         let path = folder.path().join("attack.js");
         std::fs::write(&path, control.at(attack)).expect("it is ours");
         let said = plain_node::in_the_main_realm(&path).await;
-        until(
-            &format!("the control is noticed; it said {said}"),
-            Duration::from_secs(2),
-            || notices(&control.ears.heard(), control.target.hit_by()),
-        )
+        until(&format!("the control is noticed; it said {said}"), Duration::from_secs(2), || {
+            notices(&control.ears.heard(), control.target.hit_by())
+        })
         .await;
     });
     behind_the_walls(attack);
@@ -62,15 +58,8 @@ fn behind_the_walls(attack: &str) {
     rig::together(async {
         for supervisor in [rig::lost_realm(WallSet::ALL), rig::supervisor()] {
             let mut aim = Aim::take();
-            let report = supervisor
-                .run(rig::request(&aim.at(attack), 1_500), rig::demo())
-                .await;
-            assert!(
-                !serde_json::to_string(&report)
-                    .expect("JSON")
-                    .contains(CANARY_TEXT),
-                "{report:?}"
-            );
+            let report = supervisor.run(rig::request(&aim.at(attack), 1_500), rig::demo()).await;
+            assert!(!serde_json::to_string(&report).expect("JSON").contains(CANARY_TEXT), "{report:?}");
             // The child is gone by now; what it sent on its way is in our sockets already.
             assert_eq!(aim.ears.heard(), Heard::default(), "{report:?}");
             assert_eq!(aim.target.hit_by(), None, "{report:?}");
@@ -88,10 +77,9 @@ fn a_connection_over_tcp_is_heard_by_nobody() {
 
 #[test]
 fn a_datagram_is_heard_by_nobody() {
-    held(
-        "await new Promise((ok) => require('dgram').createSocket('udp4').send('x', $UDP, '127.0.0.1', ok)); return 'done'",
-        |heard, _| heard.udp > 0,
-    );
+    held("await new Promise((ok) => require('dgram').createSocket('udp4').send('x', $UDP, '127.0.0.1', ok)); return 'done'", |heard, _| {
+        heard.udp > 0
+    });
 }
 
 #[test]
@@ -108,25 +96,17 @@ fn an_abstract_socket_is_reached_by_nobody() {
 
 #[test]
 fn a_file_is_written_by_nobody() {
-    held(
-        "require('fs').writeFileSync('$FILE', 'changed'); return 'done'",
-        |heard, _| heard.file_changed,
-    );
+    held("require('fs').writeFileSync('$FILE', 'changed'); return 'done'", |heard, _| heard.file_changed);
 }
 
 #[test]
 fn a_signal_reaches_nobody() {
-    held("process.kill($PID, 'SIGTERM'); return 'done'", |_, hit| {
-        hit == Some(15)
-    });
+    held("process.kill($PID, 'SIGTERM'); return 'done'", |_, hit| hit == Some(15));
 }
 
 #[test]
 fn a_program_is_started_by_nobody() {
-    held(
-        "require('child_process').spawnSync('/bin/sh', ['-c', 'echo changed > $FILE']); return 'done'",
-        |heard, _| heard.file_changed,
-    );
+    held("require('child_process').spawnSync('/bin/sh', ['-c', 'echo changed > $FILE']); return 'done'", |heard, _| heard.file_changed);
 }
 
 #[test]
@@ -139,12 +119,7 @@ fn a_file_is_read_by_nobody() {
         for supervisor in [rig::lost_realm(WallSet::ALL), rig::supervisor()] {
             let report = rig::run(&supervisor, &attack).await;
             assert!(!report.ok);
-            assert!(
-                !serde_json::to_string(&report)
-                    .expect("JSON")
-                    .contains(CANARY_TEXT),
-                "{report:?}"
-            );
+            assert!(!serde_json::to_string(&report).expect("JSON").contains(CANARY_TEXT), "{report:?}");
         }
     });
 }
@@ -154,8 +129,7 @@ fn the_environment_is_read_by_nobody() {
     rig::together(async {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("attack.js");
-        let attack =
-            format!("return process.env.{CANARY_NAME} + ' of ' + Object.keys(process.env).length");
+        let attack = format!("return process.env.{CANARY_NAME} + ' of ' + Object.keys(process.env).length");
         std::fs::write(&path, &attack).expect("it is ours");
         let said = plain_node::in_the_main_realm(&path).await;
         assert!(said.contains(CANARY_TEXT), "the control: {said}");

@@ -28,16 +28,8 @@ pub async fn run_with(script: Script, request: RunRequest, catalog: Arc<FileCata
 pub fn violates(kind: &str, script: Script) {
     rig::together(async {
         let report = run(script, 5_000).await;
-        assert_eq!(
-            code(&report),
-            Some(ErrorCode::ProtocolViolation),
-            "{report:?}"
-        );
-        assert!(
-            rig::message(&report).contains(kind),
-            "{kind}: {}",
-            rig::message(&report)
-        );
+        assert_eq!(code(&report), Some(ErrorCode::ProtocolViolation), "{report:?}");
+        assert!(rig::message(&report).contains(kind), "{kind}: {}", rig::message(&report));
         serves_on().await;
     });
 }

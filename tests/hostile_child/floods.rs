@@ -21,16 +21,8 @@ fn stays_flat(script: Script, wall_ms: u64, ends: &[ErrorCode]) -> RunReport {
         let report = supervisor.run(request("return 1", wall_ms), demo()).await;
         let verdict = code(&report).expect("a flood gives no value");
         assert!(ends.contains(&verdict), "{:?}", report.error);
-        assert!(
-            report.timing.body.as_millis() <= u128::from(wall_ms) + 300,
-            "{:?}",
-            report.timing
-        );
-        assert!(
-            before.grown_by() <= MAY_GROW,
-            "{} bytes more",
-            before.grown_by()
-        );
+        assert!(report.timing.body.as_millis() <= u128::from(wall_ms) + 300, "{:?}", report.timing);
+        assert!(before.grown_by() <= MAY_GROW, "{} bytes more", before.grown_by());
         drop(supervisor);
         before.settles("a flood").await;
         serves_on().await;
@@ -40,19 +32,13 @@ fn stays_flat(script: Script, wall_ms: u64, ends: &[ErrorCode]) -> RunReport {
 
 /// Calls with ids in order, glued.
 fn calls(count: u64, tool: &str, args: &serde_json::Value) -> Vec<u8> {
-    (1..=count)
-        .flat_map(|id| framed(&call(id, tool, args).to_string()))
-        .collect()
+    (1..=count).flat_map(|id| framed(&call(id, tool, args).to_string())).collect()
 }
 
 #[test]
 fn a_flood_of_console_entries_ends_as_the_output_limit() {
     let entry = framed(&console(&"x".repeat(8_000)).to_string());
-    let report = stays_flat(
-        Script::greeted().step(Step::WriteForEver { hex: hex(&entry) }),
-        10_000,
-        &[OutputLimit],
-    );
+    let report = stays_flat(Script::greeted().step(Step::WriteForEver { hex: hex(&entry) }), 10_000, &[OutputLimit]);
     assert!(report.logs_dropped > 0);
 }
 
@@ -65,55 +51,29 @@ fn a_flood_of_calls_ends_as_the_call_limit() {
         script = script.send(&call(id, "demo:echo", &args)).step(Step::Read);
     }
     let report = stays_flat(script, 20_000, &[CallLimit]);
-    let ok = report
-        .calls
-        .iter()
-        .filter(|call| call.state == CallState::Ok)
-        .count();
+    let ok = report.calls.iter().filter(|call| call.state == CallState::Ok).count();
     assert_eq!((report.calls.len(), ok), (2_048, 1_024));
 }
 
 #[test]
 fn p105_a_child_that_never_reads_holds_itself_up_and_nobody_else() {
     let flood = calls(400, "demo:echo", &json!({"s": "z".repeat(60_000)}));
-    let report = stays_flat(
-        Script::greeted().bytes(&flood).step(Step::Sleep),
-        1_500,
-        &[Timeout],
-    );
-    assert!(
-        report.calls.len() < 400,
-        "it was let go on without reading: {}",
-        report.calls.len()
-    );
+    let report = stays_flat(Script::greeted().bytes(&flood).step(Step::Sleep), 1_500, &[Timeout]);
+    assert!(report.calls.len() < 400, "it was let go on without reading: {}", report.calls.len());
 }
 
 #[test]
 fn a_child_that_asks_for_large_results_and_never_reads_them_keeps_few() {
     // 32 in flight of a megabyte each would be what the limits allow; the calls come one by one and are held up long before.
     let flood = calls(64, "demo:big", &json!({"n": 100_000}));
-    stays_flat(
-        Script::greeted().bytes(&flood).step(Step::Sleep),
-        1_500,
-        &[Timeout],
-    );
+    stays_flat(Script::greeted().bytes(&flood).step(Step::Sleep), 1_500, &[Timeout]);
 }
 
 #[test]
 fn bytes_without_end_are_refused_at_the_first_frame() {
     rig::together(async {
-        let report = run(
-            Script::greeted().step(Step::WriteForEver {
-                hex: "41".repeat(65_536),
-            }),
-            5_000,
-        )
-        .await;
-        assert_eq!(
-            code(&report),
-            Some(ErrorCode::ProtocolViolation),
-            "{report:?}"
-        );
+        let report = run(Script::greeted().step(Step::WriteForEver { hex: "41".repeat(65_536) }), 5_000).await;
+        assert_eq!(code(&report), Some(ErrorCode::ProtocolViolation), "{report:?}");
         serves_on().await;
     });
 }
@@ -123,25 +83,15 @@ fn p33_noise_on_descriptor_2_is_kept_to_its_end() {
     rig::together(async {
         // More than any pipe holds, before the child says a word: somebody has to read it.
         let noise = Script::new().step(Step::Stderr(4 << 20));
-        let honest = run(
-            Script::new()
-                .step(Step::Stderr(4 << 20))
-                .send(&codemode_tests::script::hello())
-                .step(Step::Read)
-                .send(&answer(2)),
-            10_000,
-        )
-        .await;
+        let honest =
+            run(Script::new().step(Step::Stderr(4 << 20)).send(&codemode_tests::script::hello()).step(Step::Read).send(&answer(2)), 10_000)
+                .await;
         assert!(honest.ok, "{honest:?}");
         assert_eq!(json(&honest), 2);
         assert!(honest.logs.is_empty());
         let crashed = run(noise.step(Step::Exit(7)), 10_000).await;
         assert_eq!(code(&crashed), Some(ErrorCode::ChildCrashed), "{crashed:?}");
         let told = rig::message(&crashed);
-        assert!(
-            told.contains("nnnn") && told.len() < 4_500,
-            "{} bytes",
-            told.len()
-        );
+        assert!(told.contains("nnnn") && told.len() < 4_500, "{} bytes", told.len());
     });
 }

@@ -34,18 +34,12 @@ struct Vector {
 }
 
 fn vectors(folder: &str) -> Vec<Vector> {
-    let entries = fs::read_dir(host::repository().join("protocol/vectors").join(folder))
-        .expect("the vectors");
+    let entries = fs::read_dir(host::repository().join("protocol/vectors").join(folder)).expect("the vectors");
     let mut all: Vec<Vector> = entries
         .map(|entry| {
             let path = entry.expect("an entry").path();
-            let name = path
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned();
-            let json = serde_json::from_slice(&fs::read(&path).expect("readable"))
-                .expect("a conversation");
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let json = serde_json::from_slice(&fs::read(&path).expect("readable")).expect("a conversation");
             Vector { name, json }
         })
         .collect();
@@ -71,13 +65,8 @@ impl Vector {
     fn request(&self) -> RunRequest {
         let mut limits = rig::limits(&[(Limit::WallMs, 8_000)]);
         for (name, value) in self.json["limits"].as_object().into_iter().flatten() {
-            let limit = Limit::ALL
-                .into_iter()
-                .find(|limit| limit.name() == name)
-                .expect("a limit");
-            limits = limits
-                .with(limit, value.as_u64().expect("a number"))
-                .expect("inside its bounds");
+            let limit = Limit::ALL.into_iter().find(|limit| limit.name() == name).expect("a limit");
+            limits = limits.with(limit, value.as_u64().expect("a number")).expect("inside its bounds");
         }
         RunRequest::new("return 1").with_limits(limits)
     }
@@ -93,11 +82,7 @@ impl Vector {
 
     async fn hold(self) -> (Vector, RunReport) {
         // A conversation about open requests needs a tool that does not answer; in every other one it must.
-        let delay = if self.kind() == "open_requests" {
-            60_000
-        } else {
-            0
-        };
+        let delay = if self.kind() == "open_requests" { 60_000 } else { 0 };
         let note = format!(
             r#"[{{"id": "demo:note", "name": "note", "description": "n", "parameters": {{"type": "object"}}, "reply": {{"value": 1, "delayMs": {delay}}}}}]"#
         );
@@ -107,35 +92,20 @@ impl Vector {
 }
 
 fn written(step: &Value) -> Step {
-    let times = step["times"]
-        .as_u64()
-        .map_or(1, |times| usize::try_from(times).expect("small"));
+    let times = step["times"].as_u64().map_or(1, |times| usize::try_from(times).expect("small"));
     let text = if let Some(digits) = step["hex"].as_str() {
-        return Step::Write {
-            hex: digits.to_owned(),
-            times,
-            piece: 0,
-        };
+        return Step::Write { hex: digits.to_owned(), times, piece: 0 };
     } else if let Some(text) = step["text"].as_str() {
         text.to_owned()
     } else if let Some(parts) = step["parts"].as_array() {
         parts
             .iter()
-            .map(|part| {
-                part[0]
-                    .as_str()
-                    .expect("text")
-                    .repeat(usize::try_from(part[1].as_u64().expect("a number")).expect("small"))
-            })
+            .map(|part| part[0].as_str().expect("text").repeat(usize::try_from(part[1].as_u64().expect("a number")).expect("small")))
             .collect()
     } else {
         step["json"].to_string()
     };
-    Step::Write {
-        hex: hex(&framed(&text)),
-        times,
-        piece: 0,
-    }
+    Step::Write { hex: hex(&framed(&text)), times, piece: 0 }
 }
 
 async fn hold_all(vectors: Vec<Vector>) -> Vec<(Vector, RunReport)> {
@@ -160,10 +130,7 @@ async fn hold_all(vectors: Vec<Vector>) -> Vec<(Vector, RunReport)> {
 #[test]
 fn every_valid_conversation_ends_well() {
     rig::together(async {
-        let all: Vec<_> = vectors("valid")
-            .into_iter()
-            .filter(Vector::is_of_a_run)
-            .collect();
+        let all: Vec<_> = vectors("valid").into_iter().filter(Vector::is_of_a_run).collect();
         assert!(all.len() > 40, "{}", all.len());
         let mut wrong = Vec::new();
         for (vector, report) in hold_all(all).await {
@@ -191,27 +158,14 @@ fn every_valid_conversation_ends_well() {
 #[test]
 fn every_invalid_conversation_ends_as_its_violation() {
     rig::together(async {
-        let skipped: Vec<&str> = NEVER_TOO_EARLY
-            .into_iter()
-            .chain(BEHIND_THE_ANSWER)
-            .chain([NEEDS_TWO_SPEEDS])
-            .collect();
-        let all: Vec<_> = vectors("invalid")
-            .into_iter()
-            .filter(|vector| vector.is_of_a_run() && !skipped.contains(&vector.name.as_str()))
-            .collect();
+        let skipped: Vec<&str> = NEVER_TOO_EARLY.into_iter().chain(BEHIND_THE_ANSWER).chain([NEEDS_TWO_SPEEDS]).collect();
+        let all: Vec<_> =
+            vectors("invalid").into_iter().filter(|vector| vector.is_of_a_run() && !skipped.contains(&vector.name.as_str())).collect();
         assert!(all.len() > 100, "{}", all.len());
         let mut wrong = Vec::new();
         for (vector, report) in hold_all(all).await {
-            if code(&report) != Some(ErrorCode::ProtocolViolation)
-                || !message(&report).contains(vector.kind())
-            {
-                wrong.push(format!(
-                    "{} ({}): {:?}",
-                    vector.name,
-                    vector.kind(),
-                    report.error
-                ));
+            if code(&report) != Some(ErrorCode::ProtocolViolation) || !message(&report).contains(vector.kind()) {
+                wrong.push(format!("{} ({}): {:?}", vector.name, vector.kind(), report.error));
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -222,24 +176,12 @@ fn every_invalid_conversation_ends_as_its_violation() {
 #[test]
 fn what_comes_behind_the_answer_changes_nothing() {
     rig::together(async {
-        let all: Vec<_> = vectors("invalid")
-            .into_iter()
-            .filter(|vector| BEHIND_THE_ANSWER.contains(&vector.name.as_str()))
-            .collect();
+        let all: Vec<_> = vectors("invalid").into_iter().filter(|vector| BEHIND_THE_ANSWER.contains(&vector.name.as_str())).collect();
         assert_eq!(all.len(), BEHIND_THE_ANSWER.len());
         for (vector, report) in hold_all(all).await {
             let ends = [None, Some(ErrorCode::ProtocolViolation)];
-            assert!(
-                ends.contains(&code(&report)),
-                "{}: {:?}",
-                vector.name,
-                report.error
-            );
-            assert!(
-                report.calls.is_empty() && report.logs.is_empty(),
-                "{}",
-                vector.name
-            );
+            assert!(ends.contains(&code(&report)), "{}: {:?}", vector.name, report.error);
+            assert!(report.calls.is_empty() && report.logs.is_empty(), "{}", vector.name);
         }
     });
 }

@@ -29,10 +29,7 @@ impl File {
                 if !quoted && character == '/' && characters.peek() == Some(&'/') {
                     break;
                 }
-                if character == '"'
-                    && last != '\\'
-                    && !(last == '\'' && characters.peek() == Some(&'\''))
-                {
+                if character == '"' && last != '\\' && !(last == '\'' && characters.peek() == Some(&'\'')) {
                     quoted = !quoted;
                 } else if !quoted {
                     code.push(character);
@@ -51,8 +48,7 @@ impl File {
 ///
 /// When it is not there.
 pub fn read(path: &str) -> String {
-    fs::read_to_string(host::repository().join(path))
-        .unwrap_or_else(|error| panic!("{path}: {error}"))
+    fs::read_to_string(host::repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Every file with one of these extensions.
@@ -67,35 +63,23 @@ pub fn files(extensions: &[&str]) -> Vec<File> {
 fn walk(root: &Path, folder: &Path, extensions: &[&str], all: &mut Vec<File>) {
     for entry in fs::read_dir(folder).expect("a folder of the repository") {
         let path = entry.expect("an entry").path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             // Hidden ones hold no source but the CI's, which has no extension.
             if !name.starts_with('.') && !MADE.contains(&name.as_str()) {
                 walk(root, &path, extensions, all);
             }
-        } else if path
-            .extension()
-            .is_some_and(|extension| extensions.iter().any(|word| extension == *word))
-        {
+        } else if path.extension().is_some_and(|extension| extensions.iter().any(|word| extension == *word)) {
             let from_root = path.strip_prefix(root).expect("it is below the root");
-            let text = fs::read_to_string(&path)
-                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            all.push(File {
-                path: from_root.to_string_lossy().into_owned(),
-                text,
-            });
+            let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            all.push(File { path: from_root.to_string_lossy().into_owned(), text });
         }
     }
 }
 
 /// The words of a code.
 pub fn words(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|character: char| !character.is_alphanumeric() && character != '_')
-        .filter(|word| !word.is_empty())
+    code.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
 }
 
 /// The names that stand right behind `prefix`: one, or those of a list in braces.
@@ -107,10 +91,7 @@ pub fn names_after(prefix: &str, code: &str) -> Vec<String> {
             Some(list) => top_level(list),
             None => vec![rest],
         };
-        names.extend(
-            list.into_iter()
-                .filter_map(|part| words(part).next().map(str::to_owned)),
-        );
+        names.extend(list.into_iter().filter_map(|part| words(part).next().map(str::to_owned)));
     }
     names
 }
@@ -140,16 +121,7 @@ fn top_level(list: &str) -> Vec<&str> {
 #[test]
 fn the_reader_sees_what_it_looks_for() {
     let text = "// unsafe in a comment\nlet s = \"unsafe in a text\"; /* x */\nunsafe { }\nuse crate::{run::Run, gate::{A, B}, launch};\nuse crate::bridge;\n";
-    let file = File {
-        path: String::new(),
-        text: text.to_owned(),
-    };
-    assert_eq!(
-        words(&file.code()).filter(|word| *word == "unsafe").count(),
-        1
-    );
-    assert_eq!(
-        names_after("crate::", &file.code()),
-        ["run", "gate", "launch", "bridge"]
-    );
+    let file = File { path: String::new(), text: text.to_owned() };
+    assert_eq!(words(&file.code()).filter(|word| *word == "unsafe").count(), 1);
+    assert_eq!(names_after("crate::", &file.code()), ["run", "gate", "launch", "bridge"]);
 }

@@ -36,9 +36,7 @@ impl Census {
     ///
     /// When something is left.
     pub async fn settles(&self, what: &str) {
-        let settled = |now: &Census| {
-            now.children.len() <= self.children.len() && now.descriptors <= self.descriptors
-        };
+        let settled = |now: &Census| now.children.len() <= self.children.len() && now.descriptors <= self.descriptors;
         let began = Instant::now();
         loop {
             let now = Census::take();
@@ -48,10 +46,7 @@ impl Census {
             assert!(
                 began.elapsed() < GONE_WITHIN,
                 "{what}: {now:?} where there was {self:?}; left: {}",
-                now.children
-                    .difference(&self.children)
-                    .map(|pid| description(*pid))
-                    .collect::<String>()
+                now.children.difference(&self.children).map(|pid| description(*pid)).collect::<String>()
             );
             tokio::time::sleep(PACE).await;
         }
@@ -97,43 +92,26 @@ fn processes() -> Vec<(i32, i32, i32)> {
 
 /// The children of a process.
 pub fn children_of(parent: i32) -> BTreeSet<i32> {
-    processes()
-        .into_iter()
-        .filter(|(_, of, _)| *of == parent)
-        .map(|(pid, ..)| pid)
-        .collect()
+    processes().into_iter().filter(|(_, of, _)| *of == parent).map(|(pid, ..)| pid).collect()
 }
 
 /// The members of a process group.
 pub fn members_of(group: i32) -> BTreeSet<i32> {
-    processes()
-        .into_iter()
-        .filter(|(.., of)| *of == group)
-        .map(|(pid, ..)| pid)
-        .collect()
+    processes().into_iter().filter(|(.., of)| *of == group).map(|(pid, ..)| pid).collect()
 }
 
 /// Processes that were started with this argument.
 pub fn with_argument(argument: &str) -> BTreeSet<i32> {
     let has = |pid: &i32| {
-        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| {
-            line.split(|byte| *byte == 0)
-                .any(|word| word == argument.as_bytes())
-        })
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes()))
     };
-    processes()
-        .into_iter()
-        .map(|(pid, ..)| pid)
-        .filter(has)
-        .collect()
+    processes().into_iter().map(|(pid, ..)| pid).filter(has).collect()
 }
 
 /// Whether a process is there and no zombie.
 pub fn is_alive(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
-        let state = stat
-            .rsplit_once(')')
-            .and_then(|(_, after)| after.trim_start().chars().next());
+        let state = stat.rsplit_once(')').and_then(|(_, after)| after.trim_start().chars().next());
         !matches!(state, Some('Z' | 'X') | None)
     })
 }
@@ -150,10 +128,7 @@ pub fn cpu_of(pid: i32) -> Duration {
 
 /// Waits until a process is gone; gives how long it took.
 pub async fn gone(pid: i32, patience: Duration) -> Duration {
-    until(&format!("process {pid} is gone"), patience, || {
-        !is_alive(pid)
-    })
-    .await
+    until(&format!("process {pid} is gone"), patience, || !is_alive(pid)).await
 }
 
 fn descriptors_of(process: &str) -> usize {

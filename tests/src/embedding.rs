@@ -37,11 +37,7 @@ impl Order {
     /// A body with the demo catalog.
     pub fn new(body: &str, wall_ms: u64) -> Order {
         let tools = crate::host::repository().join("examples/demo.json");
-        Order {
-            body: body.to_owned(),
-            wall_ms,
-            tools: tools.display().to_string(),
-        }
+        Order { body: body.to_owned(), wall_ms, tools: tools.display().to_string() }
     }
 
     /// The argument.
@@ -79,17 +75,9 @@ impl Embedder {
     ///
     /// When it cannot be started.
     pub fn of(mut command: Command) -> Embedder {
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the embedder starts");
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("the embedder starts");
         let stdout = child.stdout.take().expect("it is piped");
-        Embedder {
-            child,
-            lines: BufReader::new(stdout).lines(),
-        }
+        Embedder { child, lines: BufReader::new(stdout).lines() }
     }
 
     /// Its id.
@@ -145,10 +133,7 @@ impl Embedder {
     /// When there are none.
     pub async fn children(&self) -> BTreeSet<i32> {
         let pid = self.pid();
-        until("a child of the embedder", SEEN_WITHIN, || {
-            !children_of(pid).is_empty()
-        })
-        .await;
+        until("a child of the embedder", SEEN_WITHIN, || !children_of(pid).is_empty()).await;
         children_of(pid)
     }
 
@@ -172,9 +157,7 @@ impl Embedder {
     /// When somebody does.
     pub async fn ends(mut self, patience: Duration) {
         let end = async { while let Ok(Some(_)) = self.lines.next_line().await {} };
-        timeout(patience, end)
-            .await
-            .expect("end-of-file on its standard output");
+        timeout(patience, end).await.expect("end-of-file on its standard output");
         // Killed by a signal of the test.
         let _ = self.child.wait().await;
     }
@@ -183,10 +166,6 @@ impl Embedder {
 /// `sh -c 'SETUP; exec "$0" "$1"'` with an embedder: for limits and mounts that it should start under.
 pub fn under(setup: &str, program: &Path, order: &Order) -> Command {
     let mut command = Command::new("sh");
-    command
-        .arg("-c")
-        .arg(format!("{setup}; exec \"$0\" \"$1\""))
-        .arg(program)
-        .arg(order.argument());
+    command.arg("-c").arg(format!("{setup}; exec \"$0\" \"$1\"")).arg(program).arg(order.argument());
     command
 }

@@ -10,13 +10,8 @@ use std::path::{Path, PathBuf};
 /// When the host lacks `name` and nobody said so: a skip that looks like a pass would hide it.
 pub fn has(name: &str, found: bool) -> bool {
     let expected = std::env::var("CODEMODE_EXPECT").unwrap_or_default();
-    let waived = expected
-        .split(',')
-        .any(|word| word.trim().strip_prefix("no-") == Some(name));
-    assert!(
-        found || waived,
-        "this host has no {name}: give it one, or set CODEMODE_EXPECT=no-{name}"
-    );
+    let waived = expected.split(',').any(|word| word.trim().strip_prefix("no-") == Some(name));
+    assert!(found || waived, "this host has no {name}: give it one, or set CODEMODE_EXPECT=no-{name}");
     if !found {
         eprintln!("left out: CODEMODE_EXPECT says that this host has no {name}");
     }
@@ -25,9 +20,7 @@ pub fn has(name: &str, found: bool) -> bool {
 
 /// The program `name` on the PATH.
 pub fn program(name: &str) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// The root of the repository.
@@ -42,13 +35,8 @@ pub fn repository() -> PathBuf {
 ///
 /// When it is not there.
 pub fn data() -> PathBuf {
-    let folder = std::env::var_os("CODEMODE_DATA")
-        .map_or_else(|| repository().join("../shared/data"), PathBuf::from);
-    assert!(
-        folder.is_dir(),
-        "no test data at {}: set CODEMODE_DATA to its folder",
-        folder.display()
-    );
+    let folder = std::env::var_os("CODEMODE_DATA").map_or_else(|| repository().join("../shared/data"), PathBuf::from);
+    assert!(folder.is_dir(), "no test data at {}: set CODEMODE_DATA to its folder", folder.display());
     folder
 }
 

@@ -52,13 +52,7 @@ impl Ears {
         udp.set_nonblocking(true)?;
         unix.set_nonblocking(true)?;
         let folder = tempfile::tempdir()?;
-        let ears = Ears {
-            tcp,
-            udp,
-            unix,
-            abstract_name,
-            folder,
-        };
+        let ears = Ears { tcp, udp, unix, abstract_name, folder };
         fs::write(ears.file(), CANARY_TEXT)?;
         // Anybody may get at it: what stops a child must not be the file's mode.
         let open = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);

@@ -16,10 +16,7 @@ pub async fn until(what: &str, patience: Duration, mut holds: impl FnMut() -> bo
         if holds() {
             return began.elapsed();
         }
-        assert!(
-            began.elapsed() < patience,
-            "not within {patience:?}: {what}"
-        );
+        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
         tokio::time::sleep(PACE).await;
     }
 }

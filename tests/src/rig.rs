@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use codemode::catalog::{Catalog, FileCatalog};
-use codemode::launch::{
-    LaunchConfig, LaunchError, LauncherChoice, LauncherKind, Spawn, Wall, WallSet,
-};
+use codemode::launch::{LaunchConfig, LaunchError, LauncherChoice, LauncherKind, Spawn, Wall, WallSet};
 use codemode::{ErrorCode, Limit, RunHandle, RunLimits, RunReport, RunRequest, Supervisor};
 use tokio::runtime::{Builder, Runtime};
 
@@ -37,10 +35,7 @@ pub fn build(config: LaunchConfig) -> Result<Supervisor, LaunchError> {
         LauncherKind::Spawn => LauncherChoice::Spawn,
         LauncherKind::Template => LauncherChoice::Template,
     };
-    Supervisor::builder()
-        .launch(config)
-        .launcher_choice(choice)
-        .build()
+    Supervisor::builder().launch(config).launcher_choice(choice).build()
 }
 
 /// The same, where it has to work.
@@ -68,9 +63,7 @@ pub fn config(change: impl FnOnce(&mut LaunchConfig)) -> LaunchConfig {
 pub fn lost_realm(walls: WallSet) -> Supervisor {
     supervisor_of(config(|config| {
         config.danger.main_realm = true;
-        config.danger.walls = walls
-            .without(Wall::GuestRealm)
-            .without(Wall::BarrenMainRealm);
+        config.danger.walls = walls.without(Wall::GuestRealm).without(Wall::BarrenMainRealm);
     }))
 }
 
@@ -84,10 +77,7 @@ pub fn stand_in(program: impl Into<PathBuf>, arguments: &[&str]) -> Supervisor {
     let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
     let config = config(|config| config.danger.stand_in = Some((program.into(), arguments)));
     let launcher = Spawn::new(config).expect("a stand-in needs no Node");
-    Supervisor::builder()
-        .launcher(Arc::new(launcher))
-        .build()
-        .expect("a launcher is given")
+    Supervisor::builder().launcher(Arc::new(launcher)).build().expect("a launcher is given")
 }
 
 /// The demo catalog, with a ledger of its own.
@@ -119,10 +109,7 @@ pub fn catalog(text: &str) -> Arc<FileCatalog> {
 ///
 /// When a value is outside its bounds.
 pub fn limits(of: &[(Limit, u64)]) -> RunLimits {
-    of.iter()
-        .fold(RunLimits::default(), |limits, (limit, value)| {
-            limits.with(*limit, *value).expect("inside its bounds")
-        })
+    of.iter().fold(RunLimits::default(), |limits, (limit, value)| limits.with(*limit, *value).expect("inside its bounds"))
 }
 
 /// A body at this many milliseconds.
@@ -145,11 +132,7 @@ pub fn start(supervisor: &Supervisor, body: &str) -> RunHandle {
 /// # Panics
 ///
 /// When the run gives none.
-pub async fn value(
-    supervisor: &Supervisor,
-    body: &str,
-    catalog: Arc<dyn Catalog>,
-) -> serde_json::Value {
+pub async fn value(supervisor: &Supervisor, body: &str, catalog: Arc<dyn Catalog>) -> serde_json::Value {
     let report = supervisor.run(RunRequest::new(body), catalog).await;
     assert!(report.ok, "{body}\n{report:?}");
     json(&report)
@@ -171,10 +154,7 @@ pub fn code(report: &RunReport) -> Option<ErrorCode> {
 
 /// The message of a report's error.
 pub fn message(report: &RunReport) -> &str {
-    report
-        .error
-        .as_ref()
-        .map_or("", |error| error.message.as_str())
+    report.error.as_ref().map_or("", |error| error.message.as_str())
 }
 
 /// A supervisor under watch, from before it was made until after it is gone.
@@ -193,11 +173,7 @@ impl Watched {
         let supervisor = supervisor();
         let report = run(&supervisor, "return 1").await;
         assert!(report.ok, "{report:?}");
-        Watched {
-            empty,
-            warm: Census::take(),
-            supervisor,
-        }
+        Watched { empty, warm: Census::take(), supervisor }
     }
 
     /// How much resident memory has been added since the first run.
@@ -238,9 +214,5 @@ pub fn alone<T>(test: impl Future<Output = T>) -> T {
 }
 
 fn runtime() -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .expect("a runtime can be made")
+    Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime can be made")
 }

@@ -128,11 +128,7 @@ impl Script {
     #[must_use]
     pub fn pieces(self, bytes: &[u8], piece: usize) -> Script {
         let hex = hex(bytes);
-        self.step(Step::Write {
-            hex,
-            times: 1,
-            piece,
-        })
+        self.step(Step::Write { hex, times: 1, piece })
     }
 
     /// Puts it where the stand-in can read it.
@@ -145,10 +141,7 @@ impl Script {
         let path = folder.path().join("script.json");
         let text = serde_json::to_vec(&self.steps).expect("steps are JSON");
         std::fs::write(&path, text).expect("it can be written");
-        Written {
-            _folder: folder,
-            path,
-        }
+        Written { _folder: folder, path }
     }
 }
 
@@ -156,10 +149,7 @@ impl Script {
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// The bytes of hexadecimal digits.
@@ -172,8 +162,5 @@ pub fn unhex(text: &str) -> Vec<u8> {
         let value = char::from(digit).to_digit(16).expect("a hexadecimal digit");
         u8::try_from(value).expect("four bits")
     };
-    text.as_bytes()
-        .chunks(2)
-        .map(|pair| half(pair[0]) << 4 | half(pair[1]))
-        .collect()
+    text.as_bytes().chunks(2).map(|pair| half(pair[0]) << 4 | half(pair[1])).collect()
 }

@@ -17,10 +17,7 @@ impl Target {
     ///
     /// When the host has no `sleep`.
     pub fn start() -> io::Result<Target> {
-        let child = Command::new("sleep")
-            .arg("600")
-            .stdin(Stdio::null())
-            .spawn()?;
+        let child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn()?;
         Ok(Target { child })
     }
 

@@ -13,10 +13,7 @@ use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Some(order) = std::env::args()
-        .nth(1)
-        .and_then(|text| serde_json::from_str::<Order>(&text).ok())
-    else {
+    let Some(order) = std::env::args().nth(1).and_then(|text| serde_json::from_str::<Order>(&text).ok()) else {
         return ExitCode::from(2);
     };
     let supervisor = match rig::build(LaunchConfig::default()) {

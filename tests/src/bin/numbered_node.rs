@@ -18,11 +18,7 @@ fn main() -> ExitCode {
         println!("{version}");
         return ExitCode::SUCCESS;
     }
-    let unknown = if is_stable(&version) {
-        "--experimental-permission"
-    } else {
-        "--permission"
-    };
+    let unknown = if is_stable(&version) { "--experimental-permission" } else { "--permission" };
     if arguments.iter().any(|flag| flag == unknown) {
         eprintln!("node: bad option: {unknown}");
         return ExitCode::from(9);
@@ -32,10 +28,7 @@ fn main() -> ExitCode {
 
 /// From 22.13 on the flag has its short name.
 fn is_stable(version: &str) -> bool {
-    let mut numbers = version
-        .trim_start_matches('v')
-        .split('.')
-        .map(|part| part.parse::<u32>().unwrap_or(0));
+    let mut numbers = version.trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let line = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     line >= (22, 13)
 }

@@ -24,11 +24,7 @@ fn take(step: Step) -> io::Result<()> {
     match step {
         Step::Write { hex, times, piece } => {
             let bytes = unhex(&hex);
-            let piece = if piece == 0 {
-                bytes.len().max(1)
-            } else {
-                piece
-            };
+            let piece = if piece == 0 { bytes.len().max(1) } else { piece };
             for _ in 0..times {
                 for piece in bytes.chunks(piece) {
                     write(piece)?;
@@ -77,9 +73,5 @@ fn read_frame() -> io::Result<()> {
     io::stdin().read_exact(&mut length)?;
     let length = u64::from(u32::from_be_bytes(length));
     let read = io::copy(&mut io::stdin().take(length), &mut io::sink())?;
-    if read == length {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::UnexpectedEof.into())
-    }
+    if read == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
