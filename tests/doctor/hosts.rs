@@ -158,3 +158,27 @@ fn every_row_of_a_whole_host_had_a_control_that_succeeded() {
         }
     }
 }
+
+#[test]
+fn where_a_required_wall_is_missing_it_ends_with_4_as_a_run_does() {
+    let program = Program::new();
+    let node = host::nodes()[0].display().to_string();
+    for user in users() {
+        let output = program.on("seccomp", user, &["doctor", "--json", "--node", &node]);
+        assert_eq!(output.status.code(), Some(4), "{output:?}");
+        let found = json(&output);
+        let seccomp = story(&found["walls"]).into_iter().find(|(wall, ..)| wall == "seccomp").expect("a wall");
+        let reason = "seccomp: EPERM: Operation not permitted";
+        assert_eq!((seccomp.1.as_str(), seccomp.2.as_deref()), ("unavailable", Some(reason)));
+        let start = &found["runs"]["default"];
+        assert_eq!(start["starts"], false);
+        let body = program.folder.path().join("body.js");
+        std::fs::write(&body, "return 4").expect("it is ours");
+        let body = body.to_str().expect("a path of text");
+        let run = program.on("seccomp", user, &["run", body, "--node", &node]);
+        assert_eq!(run.status.code(), Some(4), "{run:?}");
+        let said = String::from_utf8_lossy(&run.stderr);
+        let why = start["reason"].as_str().expect("a reason");
+        assert!(said.contains(why) && why.contains(reason), "{why}\n{said}");
+    }
+}

@@ -254,3 +254,25 @@ pub(crate) fn landlock() -> (io::Result<i32>, i32) {
 pub(crate) fn missing(walls: &[WallReport], policy: WallPolicy) -> Vec<&WallReport> {
     walls.iter().filter(|wall| is_missing(wall, policy, WallSet::ALL)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use codemode_jail::wire::{ACTS, PROBE_MAX};
+
+    use super::*;
+
+    #[test]
+    fn acts_travel_by_number() {
+        for (number, act) in ACTS.into_iter().enumerate() {
+            assert_eq!(act as usize, number);
+            let probe = Probe { act, number: u64::MAX, path: b"/a\0" };
+            let mut bytes = [0; PROBE_MAX];
+            let length = probe.encode(&mut bytes).expect("it fits");
+            assert_eq!(Probe::decode(&bytes[..length]), Some(probe));
+        }
+        let mut unknown = [0; 12];
+        unknown[0] = ACTS.len() as u8;
+        assert_eq!(Probe::decode(&unknown), None);
+        assert_eq!(Probe::decode(&unknown[..3]), None);
+    }
+}

@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn number(call: &str) -> Result<i64, String> {
     match call {
         "unshare" => Ok(libc::SYS_unshare),
+        "seccomp" => Ok(libc::SYS_seccomp),
         "landlock_create_ruleset" => Ok(libc::SYS_landlock_create_ruleset),
         _ => Err(format!("{call}: not a call this host knows how to refuse")),
     }
