@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codemode_tests::binary::{codemode, demo};
+use codemode_tests::binary::{Typed, codemode, demo};
 use codemode_tests::host;
 
 use super::rows::{Row, check};
@@ -51,20 +51,14 @@ fn bad_bodies_and_catalogs_start_nothing_and_leave_nothing() {
     let _turn = alone();
     let folder = folder();
     let place = folder.path();
-    let Some(node) = Pretender::build(place, "node", &[]) else { return };
+    let Some(node) = Pretender::build(place, "node") else { return };
     let demo = demo().display().to_string();
     let (good, mut rows) = (write(place, "good.js", "return 1"), Vec::new());
     let text = |path: &Path| path.display().to_string();
-    for launcher in ["spawn", "template"] {
-        // A template is a child that waits; what starts there is not the body's.
-        if launcher == "template" {
-            continue;
-        }
-        for (number, (name, bytes, what, to_do)) in bodies().into_iter().enumerate() {
-            let file = text(&write(place, &format!("body{number}.js"), &bytes));
-            rows.push(Row::new(format!("body from a file: {name}"), &["run", &file, "--tools", &demo], 1, what, to_do));
-            rows.push(Row::new(format!("body from standard input: {name}"), &["run", "-"], 1, what, to_do).stdin(&bytes));
-        }
+    for (number, (name, bytes, what, to_do)) in bodies().into_iter().enumerate() {
+        let file = text(&write(place, &format!("body{number}.js"), &bytes));
+        rows.push(Row::new(format!("body from a file: {name}"), &["run", &file, "--tools", &demo], 1, what, to_do));
+        rows.push(Row::new(format!("body from standard input: {name}"), &["run", "-"], 1, what, to_do).stdin(&bytes));
     }
     for (path, what) in [(text(&place.join("none.js")), "there is no such file"), (text(place), "it is a directory"), (format!("{}/x", text(&good)), "Not a directory")] {
         rows.push(Row::new(format!("body: {what}"), &["run", &path], 2, what, "name a file, or `-` for standard input"));
@@ -89,7 +83,7 @@ fn bad_bodies_and_catalogs_start_nothing_and_leave_nothing() {
     let rows: Vec<Row> = rows.into_iter().map(|row| row.env("CODEMODE_NODE", text(&node.path))).collect();
     check("bodies and catalogs", &rows, place, || node.started());
     // Control: a good body does start it.
-    let ran = codemode_tests::binary::Typed::new(place, ["run", &text(&good)]).env("CODEMODE_NODE", &node.path).run();
+    let ran = Typed::new(place, ["run", &text(&good)]).env("CODEMODE_NODE", &node.path).run();
     assert!(ran.code == Some(4) && node.started().is_some(), "{ran:?}");
 }
 
@@ -110,7 +104,7 @@ fn bad_words_start_nothing_and_leave_nothing() {
     let _turn = alone();
     let folder = folder();
     let place = folder.path();
-    let Some(node) = Pretender::build(place, "node", &[]) else { return };
+    let Some(node) = Pretender::build(place, "node") else { return };
     let demo = demo().display().to_string();
     let mut rows = vec![
         Row::new("unknown flag", &["run", "--tmeout", "5"], 2, "unknown argument `--tmeout`", "did you mean `--timeout`?"),

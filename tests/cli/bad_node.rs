@@ -41,7 +41,7 @@ fn what_is_no_node_is_named_and_leaves_nothing() {
         // It leaves a child that holds its output open.
         (stub("slow", "sleep 7131; echo"), "it did not answer `-p process.execPath` within 5 s", NAME_IT),
     ];
-    let built = Pretender::build(place, "static", &["-static"]);
+    let built = Pretender::build(place, "static");
     if let Some(pretender) = &built {
         nodes.push((text(&pretender.path), "no report from the jail within 1 s", "a dynamically linked Node"));
     }
@@ -77,7 +77,8 @@ fn a_shell_with_too_little_is_named_and_nothing_is_left() {
         rows.push(run("ulimit -v 65536", "ulimit -v 65536", launcher, "did not start as expected", "`ulimit -v`"));
         if let Some(user) = ordinary_user() {
             // Another user's processes count, too, so there is no number that is just too small; none at all is.
-            rows.push(run("ulimit -u 1", &format!("ulimit -u 1\n{user}"), launcher, "", "`ulimit -u`"));
+            let setup = format!("exec prlimit --nproc=1 {} \"$0\" \"$@\"", user.trim_start_matches("exec ").trim_end_matches("\"$0\" \"$@\""));
+            rows.push(run("ulimit -u 1", &setup, launcher, "", "`ulimit -u`"));
         }
     }
     check("limits of a shell", &rows, place, || None);

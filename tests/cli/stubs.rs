@@ -27,15 +27,16 @@ int main(int count, char **words) {
 }
 "#;
 
-/// A program that says it is Node and writes down how it was started.
+/// A program that says it is Node and writes down how it was started. It is linked statically: another one would be in the jail by then, and could write
+/// nothing down.
 pub struct Pretender {
     pub path: PathBuf,
     log: PathBuf,
 }
 
 impl Pretender {
-    /// Builds one; static ones do not know of preloads. `None`: this host has no C compiler, and `CODEMODE_EXPECT` says so.
-    pub fn build(folder: &Path, name: &str, flags: &[&str]) -> Option<Pretender> {
+    /// Builds one. `None`: this host has no C compiler or no static libc, and `CODEMODE_EXPECT` says so.
+    pub fn build(folder: &Path, name: &str) -> Option<Pretender> {
         if !host::has("cc", host::program("cc").is_some()) {
             return None;
         }
@@ -43,9 +44,9 @@ impl Pretender {
         fs::write(&source, PRETENDER).expect("it is ours");
         fs::write(&log, "").expect("it is ours");
         let mut command = Command::new("cc");
-        command.arg(format!("-DLOG={:?}", log.display().to_string())).args(flags).arg("-o").arg(&path).arg(&source);
+        command.arg(format!("-DLOG={:?}", log.display().to_string())).args(["-static", "-o"]).arg(&path).arg(&source);
         let built = command.status().is_ok_and(|status| status.success());
-        host::has("static libc", built).then_some(Pretender { path, log })
+        host::has("static-libc", built).then_some(Pretender { path, log })
     }
 
     /// The starts since this was asked last, other than the question for its version.

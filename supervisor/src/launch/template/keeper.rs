@@ -33,7 +33,21 @@ const TICK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Keeper {
     shared: Arc<Shared>,
-    jobs: mpsc::UnboundedSender<Job>,
+    /// There until it is dropped.
+    jobs: Option<mpsc::UnboundedSender<Job>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Drop for Keeper {
+    /// Waits for the thread, which waits for nothing then: a process that ends right after this leaves no half-started Node behind. One that has not yet
+    /// raised its walls, or is no Node, would not notice.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, its runtime took everything down with it.
+            let _ = thread.join();
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -75,8 +89,8 @@ impl Keeper {
         let (jobs, work) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let kept = Arc::clone(&shared);
-        thread::Builder::new().name("codemode-keeper".to_owned()).spawn(move || runtime.block_on(Keep::new(kept, 2 * processors).run(work)))?;
-        Ok(Keeper { shared, jobs })
+        let thread = thread::Builder::new().name("codemode-keeper".to_owned()).spawn(move || runtime.block_on(Keep::new(kept, 2 * processors).run(work)))?;
+        Ok(Keeper { shared, jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// A waiting fork, with the limits of `order`.
@@ -93,8 +107,12 @@ impl Keeper {
             return None;
         }
         // Without the thread nothing can be made up for: then there is no next one either, and the caller starts a Node.
-        let _ = self.jobs.send(Job::Taken);
+        let _ = self.send(Job::Taken);
         Some(waiting)
+    }
+
+    fn send(&self, job: Job) -> Option<()> {
+        self.jobs.as_ref()?.send(job).ok()
     }
 
     /// A fork made for this order; nothing when there is no template to fork.
@@ -103,7 +121,7 @@ impl Keeper {
             return None;
         }
         let (reply, answer) = oneshot::channel();
-        self.jobs.send(Job::Demand(order, reply)).ok()?;
+        self.send(Job::Demand(order, reply))?;
         answer.await.ok()
     }
 
