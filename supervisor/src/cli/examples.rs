@@ -14,7 +14,7 @@ Standard output carries the value and nothing else: text as it is, everything el
 
 Examples:
   codemode run body.js --tools tools.json
-  echo 'return (await openclaw.tools.search(\"mail\")).map(t => t.id)' | codemode run --tools tools.json
+  echo 'return openclaw.tools.search(\"mail\")' | codemode run --tools tools.json
   codemode run body.js --tools tools.json --deny '*:delete*' --timeout 30000
   codemode run body.js --tools tools.json --watch
   codemode run body.js --json | jq .calls";

@@ -14,8 +14,10 @@ pub(super) fn excerpt(body: &str, line: u64, column: u64, paint: Paint) -> Optio
     let letters: Vec<char> = source.chars().collect();
     let at = place(&letters, usize::try_from(column).ok()?);
     let from = back(&letters[..at]);
-    let lead = visible_line(&letters[from..at].iter().collect::<String>());
-    let rest = visible_line(&letters[at..].iter().scan(0, |used, letter| within(used, *letter)).collect::<String>());
+    let to = at + letters[at..].iter().scan(0, |used, letter| within(used, *letter)).count();
+    let cut = |is_cut| if is_cut { "…" } else { "" };
+    let lead = format!("{}{}", cut(from > 0), visible_line(&letters[from..at].iter().collect::<String>()));
+    let rest = format!("{}{}", visible_line(&letters[at..to].iter().collect::<String>()), cut(to < letters.len()));
     let gutter = " ".repeat(line.to_string().len());
     let bar = paint.aside("|");
     let indent = " ".repeat(lead.chars().map(width).sum());
@@ -71,8 +73,8 @@ mod tests {
     fn a_long_line_is_cut_around_the_place() {
         let body = format!("{}X{}", "a".repeat(5_000), "b".repeat(5_000));
         let text = shown(&body, 1, 5_001).unwrap();
-        assert!(text.lines().all(|line| line.len() < 80), "{text}");
-        assert!(text.contains("aXb"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+        assert!(text.contains("| …aaa") && text.contains("aXb") && text.contains("bbb…\n"), "{text}");
     }
 
     #[test]
