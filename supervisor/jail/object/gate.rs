@@ -5,8 +5,9 @@
 //! and the bridge comes back to the gate. A template rehearses once for all its forks (what is compiled and shaped then is theirs too), a fork for
 //! itself (so that its own copies of pages are in place). No process reads a byte that came from a body before it is armed.
 
+use crate::hooks::EXIT_ABORTED;
 use crate::EXIT_NOT_JAILED;
-use crate::stage_one::{BRIDGE, Outcome, REPORT, answer_to, parent_death, plan, tell};
+use crate::stage_one::{BRIDGE, Outcome, REPORT, answer_to, parent_death, plan, tell, tell_as};
 use crate::sys::{self, SigInfo};
 use crate::wire::{Event, FLAG_TEMPLATE, ORDER_LEN, Order, Plan, Step};
 use core::ffi::{c_int, c_void};
@@ -20,6 +21,7 @@ const ARMED: u8 = 2;
 
 /// The limits of the order in hand, from the fork to the arming.
 static LIMITS: [AtomicU64; 3] = [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)];
+static IS_FORK: AtomicBool = AtomicBool::new(false);
 /// Whether the one rehearsing is a template, which will wait for orders after it.
 static FOR_FORKS: AtomicBool = AtomicBool::new(false);
 /// Rehearsals of a template: the first compiles, the second finds all compiled and settles the shapes of what it meets.
@@ -31,6 +33,11 @@ static DRY_AT: AtomicUsize = AtomicUsize::new(0);
 /// Whether Node's own event loop is out of the game.
 pub fn is_past_boot() -> bool {
     STAGE.load(Ordering::Relaxed) != BOOTING
+}
+
+/// Whether this process was copied from a template: it has one thread, whatever its memory says.
+pub fn is_fork() -> bool {
+    IS_FORK.load(Ordering::Relaxed)
 }
 
 /// Whether a dry run is under way.
@@ -124,6 +131,7 @@ fn fork(plan: &Plan<'_>, order: Order, fds: [c_int; 3]) -> Option<u8> {
     // thread holds a lock of V8's or malloc's, and nothing in the copy compares thread ids: it reads, computes, writes and ends by exit_group.
     match unsafe { sys::fork_for_parent() } {
         Ok(0) => {
+            IS_FORK.store(true, Ordering::Relaxed);
             answer_to(order.nonce);
             keep(order);
             Some(become_child(plan, fds, order.dry_runs))
@@ -133,7 +141,8 @@ fn fork(plan: &Plan<'_>, order: Order, fds: [c_int; 3]) -> Option<u8> {
                 let _ = sys::close_range(fd, fd as u32);
             }
             let (errno, pid) = told.map_or_else(|errno| (errno, 0), |pid| (0, pid as u64));
-            tell(Event::Forked, errno, pid);
+            // Under the order's nonce: an answer that comes too late answers nothing else.
+            tell_as(order.nonce, Event::Forked, errno, pid);
             None
         }
     }
@@ -181,7 +190,7 @@ pub fn arm(plan: &Plan<'_>) -> u8 {
     let _ = sys::close_range(REPORT + 1, u32::MAX);
     STAGE.store(ARMED, Ordering::Relaxed);
     if plan.steps & Step::ArmedFilter.bit() != 0 {
-        sys::trap_off_list(off_list);
+        sys::set_traps(off_list, fault);
         // The ending call first: after the list is in force no filter can be added.
         let filters = sys::install_filter(plan.armed_end, true).map_err(|errno| (1, errno));
         let filters = filters.and_then(|_| sys::install_filter(plan.armed, true).map_err(|errno| (2, errno)));
@@ -213,9 +222,20 @@ fn run_limits() -> Outcome {
     Ok(())
 }
 
+/// V8 has given up, or touched memory that is not there. At the limit of memory both mean that there was none to be had: it does not check everywhere.
+/// Otherwise the return meets the same fault again, and that ends the process by its signal.
+extern "C" fn fault(signal: c_int, _info: *const SigInfo, _context: *const c_void) {
+    /// What is left below this is no room for V8 to go on in: it grows its heap by 256 KiB, and large objects by themselves.
+    const ROOM: usize = 4 << 20;
+    if sys::GIVEN_UP.contains(&signal) || !sys::can_map(ROOM) {
+        tell(Event::Abort, 0, 0);
+        sys::exit_group(EXIT_ABORTED)
+    }
+}
+
 /// A call off the list was tried: say which, then end by the call that ends. The status is the kernel's word, the number is ours.
 extern "C" fn off_list(_signal: c_int, info: *const SigInfo, _context: *const c_void) {
-    // SAFETY: the kernel passes a siginfo_t filled for SIGSYS; the handler is installed for that signal alone (sys::trap_off_list).
+    // SAFETY: the kernel passes a siginfo_t filled for SIGSYS; the handler is installed for that signal alone (sys::set_traps).
     let number = unsafe { (*info).syscall };
     tell(Event::OffList, 0, u64::from(number as u32));
     sys::end_by_filter()

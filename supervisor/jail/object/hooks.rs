@@ -2,11 +2,11 @@
 
 use crate::stage_one::{BRIDGE, REPORT, is_template, tell};
 use crate::wire::Event;
-use crate::{gate, sys};
+use crate::{behind, gate, sys};
 use core::ffi::{c_int, c_long, c_void};
 
 /// Exit code of a process that V8 or Node gave up on: what a shell reports for SIGABRT.
-const EXIT_ABORTED: c_int = 134;
+pub const EXIT_ABORTED: c_int = 134;
 
 /// `read(2)`. Descriptor 3 is the bridge: its reads pass the gate.
 ///
@@ -61,6 +61,33 @@ pub extern "C" fn sysconf(name: c_int) -> c_long {
     match name {
         // One: JavaScript runs on one thread here.
         SC_NPROCESSORS_CONF | SC_NPROCESSORS_ONLN if gate::is_past_boot() => 1,
-        _ => sys::sysconf(name),
+        _ => behind::sysconf(name),
     }
+}
+
+/// `get_nprocs(3)` for the C++ library: the same question by another name.
+#[unsafe(no_mangle)]
+pub extern "C" fn get_nprocs() -> c_int {
+    const SC_NPROCESSORS_ONLN: c_int = 84;
+    sysconf(SC_NPROCESSORS_ONLN) as c_int
+}
+
+/// `pthread_cond_signal(3)`. The threads that wait in a template do not exist in its forks, where libc would wait for them for ever.
+///
+/// # Safety
+/// As `pthread_cond_signal(3)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_signal(condition: *mut c_void) -> c_int {
+    // SAFETY: passed on from the caller.
+    if gate::is_fork() { 0 } else { unsafe { behind::condition_signal(condition) } }
+}
+
+/// `pthread_cond_broadcast(3)`: see [`pthread_cond_signal`].
+///
+/// # Safety
+/// As `pthread_cond_broadcast(3)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_broadcast(condition: *mut c_void) -> c_int {
+    // SAFETY: passed on from the caller.
+    if gate::is_fork() { 0 } else { unsafe { behind::condition_broadcast(condition) } }
 }

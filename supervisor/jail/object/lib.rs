@@ -11,6 +11,7 @@
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod behind;
 mod gate;
 mod hooks;
 mod nr;

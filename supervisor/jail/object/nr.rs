@@ -22,7 +22,6 @@ mod numbers {
     pub const GETUID: i64 = 102;
     pub const GETGID: i64 = 104;
     pub const GETEUID: i64 = 107;
-    pub const GETEGID: i64 = 108;
     pub const GETPPID: i64 = 110;
     pub const SETSID: i64 = 112;
     pub const SETGROUPS: i64 = 116;
@@ -79,7 +78,6 @@ mod numbers {
     pub const GETUID: i64 = 174;
     pub const GETEUID: i64 = 175;
     pub const GETGID: i64 = 176;
-    pub const GETEGID: i64 = 177;
     pub const SOCKET: i64 = 198;
     pub const CONNECT: i64 = 203;
     pub const SENDTO: i64 = 206;

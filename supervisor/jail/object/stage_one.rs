@@ -50,7 +50,11 @@ pub fn answer_to(nonce: [u8; 16]) {
 /// One line of report.
 pub fn tell(event: Event, errno: Errno, detail: u64) {
     let [low, high] = [0, 1].map(|half: usize| NONCE[half].load(Ordering::Relaxed));
-    let nonce = (u128::from(low) | u128::from(high) << 64).to_le_bytes();
+    tell_as((u128::from(low) | u128::from(high) << 64).to_le_bytes(), event, errno, detail);
+}
+
+/// One line of report under another nonce than this process's own.
+pub fn tell_as(nonce: [u8; 16], event: Event, errno: Errno, detail: u64) {
     // A report that cannot be written is a report that is missing: the supervisor will not go on without it.
     let _ = sys::write(REPORT, &Record { nonce, event, errno, detail }.encode());
 }
@@ -62,7 +66,7 @@ pub fn run(envp: *mut *mut c_char) {
         Err(_) => sys::exit_group(EXIT_NOT_JAILED),
     };
     sys::reset_signals();
-    sys::use_one_arena();
+    crate::behind::use_one_arena();
     let plan = plan();
     answer_to(plan.nonce);
     IS_TEMPLATE.store(plan.flags & FLAG_TEMPLATE != 0, Ordering::Relaxed);
@@ -153,7 +157,7 @@ fn take_descriptors() -> Result<c_int, Errno> {
 }
 
 fn identity(plan: &Plan<'_>) -> Outcome {
-    if !sys::has_root_id() {
+    if !sys::is_root() {
         return Ok(());
     }
     // While we still may: the bounding set of the host's own namespace. It is emptied again inside the new one.
@@ -161,7 +165,7 @@ fn identity(plan: &Plan<'_>) -> Outcome {
     sys::clear_groups().map_err(|errno| (1, errno))?;
     sys::set_gid(plan.gid).map_err(|errno| (2, errno))?;
     sys::set_uid(plan.uid).map_err(|errno| (3, errno))?;
-    if sys::has_root_id() { Err((4, 0)) } else { Ok(()) }
+    if sys::is_root() { Err((4, 0)) } else { Ok(()) }
 }
 
 fn namespaces(plan: &Plan<'_>) -> Outcome {

@@ -12,9 +12,6 @@ unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
     fn sigaction(signal: c_int, action: *const SigAction, old: *mut SigAction) -> c_int;
     fn sigemptyset(set: *mut SigSet) -> c_int;
-    /// The name under which glibc keeps its own `sysconf` reachable for whoever interposes the public one.
-    fn __sysconf(name: c_int) -> c_long;
-    fn mallopt(parameter: c_int, value: c_int) -> c_int;
     fn recvmsg(fd: c_int, message: *mut MsgHdr, flags: c_int) -> isize;
 }
 
@@ -158,17 +155,12 @@ pub fn new_session() -> Answer {
     plain(nr::SETSID, [0; 6])
 }
 
-/// One arena for all threads: with more, malloc opens a file of `/proc` to find out whether it may shrink one, and an armed process may not.
-pub fn use_one_arena() {
-    const M_ARENA_MAX: c_int = -8;
-    // SAFETY: mallopt takes two numbers. It changes how memory is got later on, none that is in use.
-    let _ = unsafe { mallopt(M_ARENA_MAX, 1) };
-}
-
-/// libc's own `sysconf(3)`.
-pub fn sysconf(name: c_int) -> c_long {
-    // SAFETY: sysconf takes a number, any number.
-    unsafe { __sysconf(name) }
+/// Whether a block of memory of this size can still be had.
+pub fn can_map(bytes: usize) -> bool {
+    const PROT_READ_WRITE: usize = 3;
+    const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
+    // SAFETY: a new mapping at an address of the kernel's choice touches nothing that is there.
+    unsafe { call(nr::MMAP, [0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1_isize as usize, 0]) }.is_ok()
 }
 
 /// Writes `bytes`, as far as the kernel takes them in one go.
@@ -213,9 +205,9 @@ pub fn is_absent(path: &CStr) -> bool {
     answer == Err(ENOENT)
 }
 
-/// Real and effective user and group id: whether any is root's.
-pub fn has_root_id() -> bool {
-    [nr::GETUID, nr::GETEUID, nr::GETGID, nr::GETEGID].iter().any(|id| plain(*id, [0; 6]) == Ok(0))
+/// Whether the real or the effective user id is root's. A group 0 beside another user id gives no right that matters here, and only root could leave it.
+pub fn is_root() -> bool {
+    [nr::GETUID, nr::GETEUID].iter().any(|id| plain(*id, [0; 6]) == Ok(0))
 }
 
 /// The real user and group id.
@@ -394,11 +386,16 @@ fn unblock_signals() {
 
 const SIG_DFL: usize = 0;
 const SIGSYS: c_int = 31;
+/// SIGILL and SIGTRAP, by which V8 gives up; SIGBUS, SIGFPE and SIGSEGV.
+pub const GIVEN_UP: [c_int; 2] = [4, 5];
+const FAULTS: [c_int; 5] = [4, 5, 7, 8, 11];
 
 fn set_handler(signal: c_int, handler: usize) {
     const SA_SIGINFO: c_int = 4;
-    let mut action = SigAction { handler, mask: SigSet([0; 16]), flags: if handler == SIG_DFL { 0 } else { SA_SIGINFO }, restorer: 0 };
-    // SAFETY: `action` has glibc's layout of `struct sigaction`; a handler is a function of the type SA_SIGINFO asks for (trap_off_list).
+    const SA_RESETHAND: c_int = 1 << 31;
+    let once = if FAULTS.contains(&signal) { SA_RESETHAND } else { 0 };
+    let mut action = SigAction { handler, mask: SigSet([0; 16]), flags: if handler == SIG_DFL { 0 } else { SA_SIGINFO | once }, restorer: 0 };
+    // SAFETY: `action` has glibc's layout of `struct sigaction`; a handler is a function of the type SA_SIGINFO asks for (set_traps).
     // Signals that cannot be set answer an error, which is what we want of them.
     unsafe {
         sigemptyset(&raw mut action.mask);
@@ -406,9 +403,15 @@ fn set_handler(signal: c_int, handler: usize) {
     }
 }
 
-/// SIGSYS goes to `handler`, which gets the number of the refused call.
-pub fn trap_off_list(handler: extern "C" fn(c_int, *const SigInfo, *const c_void)) {
-    set_handler(SIGSYS, handler as usize);
+/// A handler with the type that SA_SIGINFO asks for.
+pub type Handler = extern "C" fn(c_int, *const SigInfo, *const c_void);
+
+/// SIGSYS goes to `off_list`, which gets the number of the refused call; the signals of a fault go to `fault`, once: a second one ends the process.
+pub fn set_traps(off_list: Handler, fault: Handler) {
+    set_handler(SIGSYS, off_list as usize);
+    for signal in FAULTS {
+        set_handler(signal, fault as usize);
+    }
     unblock_signals();
 }
 

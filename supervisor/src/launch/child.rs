@@ -47,9 +47,19 @@ impl Child {
         nonce: [u8; 16],
         parent: Arc<ParentThread>,
     ) -> std::io::Result<Child> {
+        let pidfd = match sys::watch(pidfd) {
+            Ok(pidfd) => pidfd,
+            Err(error) => {
+                // Nobody else knows this process, and nobody could supervise it.
+                sys::kill_unreaped(pid);
+                parent.reap(pid);
+                return Err(error);
+            }
+        };
+        // From here on dropping the value ends the process.
         let mut child = Child {
             pid,
-            pidfd: sys::watch(pidfd)?,
+            pidfd,
             stderr: None,
             stderr_tail: Vec::new(),
             report: None,

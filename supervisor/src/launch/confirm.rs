@@ -121,7 +121,8 @@ impl Reports {
     }
 
     /// Waits for a template's word on a fork order: the new process.
-    pub(super) async fn until_forked(&mut self, template: &mut Child) -> Result<i32, Trouble> {
+    pub(super) async fn until_forked(&mut self, template: &mut Child, nonce: [u8; 16]) -> Result<i32, Trouble> {
+        self.nonce = nonce;
         let record = self.next(template, BOOT).await?;
         match record {
             Record { event: Event::Forked, errno: 0, detail, .. } => i32::try_from(detail).map_err(|_| Trouble::Garbage),

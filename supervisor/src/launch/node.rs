@@ -88,11 +88,12 @@ impl Node {
         };
         let line = if self.line.0 > 26 { "26".to_owned() } else { (self.line.0 & !1).to_string() };
         let permission = if self.line >= PERMISSION_STABLE { "--permission" } else { "--experimental-permission" };
-        let mut all = vec![permission.to_owned()];
+        let mut all = Vec::new();
         for group in ["common", line.as_str()] {
             all.extend(flags.get(group).cloned().unwrap_or_default());
         }
-        all.retain(|flag| flag == permission || !flag.ends_with("permission"));
+        all.retain(|flag| !flag.ends_with("permission"));
+        all.insert(0, permission.to_owned());
         if jit {
             all.retain(|flag| flag != "--jitless");
         }

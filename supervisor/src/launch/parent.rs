@@ -76,6 +76,20 @@ impl ParentThread {
         answer.await.map_err(|_| gone())??.take().ok_or_else(gone)
     }
 
+    /// A child of ours that a template made. Where it cannot be supervised it is ended and reaped.
+    pub(super) fn adopt(&self, pid: i32) -> io::Result<(i32, OwnedFd)> {
+        match sys::pidfd_open(pid) {
+            Ok(pidfd) if sys::is_own_child(&pidfd) => Ok((pid, pidfd)),
+            // The number of somebody else's process: not ours to touch.
+            Ok(_) => Err(io::ErrorKind::NotFound.into()),
+            Err(error) => {
+                sys::kill_unreaped(pid);
+                self.reap(pid);
+                Err(error)
+            }
+        }
+    }
+
     /// Reaps a child that was killed, when it is gone.
     pub(super) fn reap(&self, pid: i32) {
         // The thread lives as long as any handle to it, and this is one.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use tokio::io::Interest;
@@ -50,6 +50,14 @@ pub(super) fn has_ended(pid: i32) -> bool {
 fn pidfd_send_signal(pidfd: RawFd, signal: i32) -> io::Result<()> {
     // SAFETY: pidfd_send_signal takes numbers and a null siginfo, which means "as kill(2)".
     check(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd, signal, std::ptr::null::<libc::siginfo_t>(), 0) }).map(|_| ())
+}
+
+/// Kills the unreaped child `pid` and its group by number: it is ours until it is reaped.
+pub(super) fn kill_unreaped(pid: i32) {
+    let pid = Pid::from_raw(pid);
+    // Gone already, or not yet the leader of a group: what is wanted, and the second call's business.
+    let _ = killpg(pid, Signal::SIGKILL);
+    let _ = kill(pid, Signal::SIGKILL);
 }
 
 /// Kills the unreaped child `pid` and its group. The group first, while the leader keeps its number from being used again; then the process itself,

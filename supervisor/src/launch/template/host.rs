@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use codemode_jail::wire::Order;
@@ -34,6 +34,7 @@ pub(super) struct Host {
     data_bytes: u64,
     born: Instant,
     forks: AtomicU32,
+    is_lost: AtomicBool,
     /// Our end of the template's own bridge: its end-of-file would end the template.
     _bridge: OwnedFd,
 }
@@ -61,6 +62,7 @@ impl Host {
             data_bytes,
             born: Instant::now(),
             forks: AtomicU32::new(0),
+            is_lost: AtomicBool::new(false),
             _bridge: bridge,
         })
     }
@@ -75,9 +77,10 @@ impl Host {
         self.pid
     }
 
-    /// Whether the process has ended. It is our child and stays unreaped until this value goes.
-    pub(super) fn has_ended(&self) -> bool {
-        sys::has_ended(self.pid)
+    /// Whether it serves no more: its process has ended, or it has left an order unanswered. The process is our child and stays unreaped until this
+    /// value goes.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed) || sys::has_ended(self.pid)
     }
 
     /// A descriptor of the process. Takes its turn with the orders.
@@ -105,16 +108,14 @@ impl Host {
             let fds = [bridge_child.as_raw_fd(), stderr_child.as_raw_fd(), report_child.as_raw_fd()];
             let sent = template.order(&message.encode(), &fds).map_err(|source| Trouble::Host(host("a fork order", source)));
             match sent {
-                Ok(()) => reports.until_forked(template).await,
+                Ok(()) => reports.until_forked(template, nonce).await,
                 Err(trouble) => Err(trouble),
             }
         };
         drop((bridge_child, report_child, stderr_child));
         let pid = forked.map_err(|trouble| self.told(trouble))?;
-        let pidfd = sys::pidfd_open(pid).and_then(|pidfd| if sys::is_own_child(&pidfd) { Ok(pidfd) } else { Err(io::ErrorKind::NotFound.into()) });
-        let pidfd = pidfd.map_err(|source| host("a fork's descriptor", source))?;
         let parent = Arc::clone(&self.starter.parent);
-        let child = Child::new(pid, pidfd, stderr, report, nonce, parent);
+        let child = parent.adopt(pid).and_then(|(pid, pidfd)| Child::new(pid, pidfd, stderr, report, nonce, parent));
         let mut child = child.map_err(|source| host("the runtime's I/O driver", source))?;
         let mut reports = self.stage_one.of_fork(nonce);
         if let Err(trouble) = reports.until_armed(&mut child).await {
@@ -126,6 +127,10 @@ impl Host {
     }
 
     fn told(&self, trouble: Trouble) -> LaunchError {
+        // A refusal is an answer. Anything else, and what it would say next could be to any of our orders: it serves no more.
+        if !matches!(trouble, Trouble::Refused(_) | Trouble::Host(_)) {
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
         match trouble {
             Trouble::Ended => host("a fork: the template has ended", io::ErrorKind::BrokenPipe.into()),
             Trouble::Silent(_) => host("a fork: the template does not answer", io::ErrorKind::TimedOut.into()),

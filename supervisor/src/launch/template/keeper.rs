@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::host::{Host, Waiting};
 use super::load::Load;
-use super::{LaunchError, LaunchOrder, Rehearsal, lend, sys};
+use super::{LaunchError, LaunchOrder, Rehearsal, lend, serves, sys};
 use crate::launch::start::Starter;
 
 /// Rehearsals of a waiting fork. The template has rehearsed the code; once more takes the page faults of a run ahead of it.
@@ -23,8 +23,11 @@ const DRY_RUNS: u64 = 1;
 /// First and last pause between two tries to start a template.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(5));
 
-/// Tries in a row after which the template way counts as unusable here until the next renewal of the launcher.
+/// Tries in a row after which the template way counts as unusable here, until a try of the slow rhythm succeeds.
 const TRIES: u32 = 5;
+
+/// The slow rhythm: what kept a template from starting may have passed, e.g. a moment without descriptors.
+const TRY_AGAIN: Duration = Duration::from_secs(60);
 
 /// How often age and idleness are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -63,6 +66,8 @@ struct Inner {
     load: Load,
     template_pid: Option<i32>,
     usable: bool,
+    /// Whether this host lets a waiting fork be given other limits.
+    can_lend: bool,
 }
 
 #[derive(Debug)]
@@ -84,7 +89,7 @@ impl Keeper {
     pub(super) fn start(starter: Arc<Starter>, rehearsal: Arc<Rehearsal>) -> io::Result<Keeper> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let load = Load::new(Instant::now(), processors);
-        let inner = Inner { waiting: VecDeque::new(), load, template_pid: None, usable: true };
+        let inner = Inner { waiting: VecDeque::new(), load, template_pid: None, usable: true, can_lend: true };
         let shared = Arc::new(Shared { starter, rehearsal, inner: Mutex::new(inner) });
         let (jobs, work) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -98,12 +103,17 @@ impl Keeper {
         let waiting = {
             let mut inner = self.shared.lock();
             inner.load.wanted(Instant::now());
+            // All that wait are armed alike.
+            if !inner.can_lend && inner.waiting.front().is_some_and(|waiting| !serves(waiting, order)) {
+                return None;
+            }
             inner.waiting.pop_front()
         };
-        let mut waiting = waiting?;
-        if lend(&mut waiting, order).is_err() {
-            // It stays what it is, for a run with the usual limits.
-            self.shared.lock().waiting.push_front(waiting);
+        let waiting = waiting?;
+        if !serves(&waiting, order) && lend(&waiting, order).is_err() {
+            // Not tried again: what the host forbids once it forbids always, and each try costs a fork.
+            self.shared.lock().can_lend = false;
+            let _ = self.send(Job::Taken);
             return None;
         }
         // Without the thread nothing can be made up for: then there is no next one either, and the caller starts a Node.
@@ -214,6 +224,7 @@ impl Keep {
             Done::Started(Ok(host)) => {
                 self.starting = false;
                 self.failures = 0;
+                self.shared.lock().usable = true;
                 self.watch(&host);
                 // The one before it, if any, ends when its last fork order is answered.
                 self.host = Some(host);
@@ -228,10 +239,9 @@ impl Keep {
                     // Nobody waits for a template that does not come: their launches go the other way.
                     self.wanted.clear();
                 }
-                if usable {
-                    let (first, last) = BACK_OFF;
-                    self.start_host((first * 2_u32.saturating_pow(self.failures - 1)).min(last));
-                }
+                let (first, last) = BACK_OFF;
+                let pause = if usable { (first * 2_u32.saturating_pow(self.failures - 1)).min(last) } else { TRY_AGAIN };
+                self.start_host(pause);
             }
             Done::Died(host) => self.lose(&host),
             Done::Forked(result, demand) => {
@@ -257,7 +267,7 @@ impl Keep {
                 // The dropped reply sends that launch the other way. A refill that failed is tried again at the next look around, not at once.
                 drop(demand);
                 if let Some(host) = self.host.clone()
-                    && host.has_ended()
+                    && host.is_lost()
                 {
                     self.lose(&host);
                 }

@@ -109,19 +109,23 @@ impl Launcher for Template {
     }
 }
 
-/// Lends `waiting` the limits of `order`, which differ from those it was armed with. A root without CAP_SYS_RESOURCE may not.
-fn lend(waiting: &mut Waiting, order: LaunchOrder) -> io::Result<()> {
+/// Lends `waiting` the limits of `order`, which differ from those it was armed with: a root without CAP_SYS_RESOURCE may not. After an error it may have one
+/// of the two and serves nobody.
+fn lend(waiting: &Waiting, order: LaunchOrder) -> io::Result<()> {
     if waiting.order.memory_bytes != order.memory_bytes {
         let soft = waiting.data_bytes.saturating_add(order.memory_bytes);
         rlimit::prlimit(waiting.child.pid(), rlimit::Resource::DATA, Some((soft, soft)), None)?;
-        waiting.order.memory_bytes = order.memory_bytes;
     }
     // Fewer seconds need no call: a child has one thread that runs, so the wall clock of the run ends it first.
     if waiting.order.cpu_seconds < order.cpu_seconds {
         rlimit::prlimit(waiting.child.pid(), rlimit::Resource::CPU, Some((order.cpu_seconds, order.cpu_seconds + 1)), None)?;
-        waiting.order.cpu_seconds = order.cpu_seconds;
     }
     Ok(())
+}
+
+/// Whether a waiting fork can serve `order` as it is.
+fn serves(waiting: &Waiting, order: LaunchOrder) -> bool {
+    waiting.order.memory_bytes == order.memory_bytes && waiting.order.cpu_seconds >= order.cpu_seconds
 }
 
 /// How long a self-test may take: a hundred times what it takes.
