@@ -48,7 +48,10 @@ fn bridge(source: &Path, out: &Path) {
     let lock = fs::read(copy.join("package-lock.json")).expect("package-lock.json was just copied");
     let installed = copy.join("node_modules/.codemode-lock");
     if fs::read(&installed).ok().as_deref() != Some(&lock) {
-        run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&copy), "fetch the bridge's parser (npm ci)");
+        run(
+            Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&copy),
+            "fetch the bridge's parser (npm ci)",
+        );
         fs::write(&installed, &lock).expect("OUT_DIR is writable");
     }
     for part in ["bundle-danger.js", "bundle.cache"] {

@@ -16,15 +16,9 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn new(
-        members: Result<impl Iterator<Item = (&'a str, Entry<'a>)>, TooMany>,
-        place: &'static str,
-    ) -> Result<Self, Violation> {
+    fn new(members: Result<impl Iterator<Item = (&'a str, Entry<'a>)>, TooMany>, place: &'static str) -> Result<Self, Violation> {
         let unknown = || Violation::new(Kind::UnknownField, place);
-        let mut fields = Self {
-            left: [None; MAX_FIELDS],
-            place,
-        };
+        let mut fields = Self { left: [None; MAX_FIELDS], place };
         for (index, member) in members.map_err(|TooMany| unknown())?.enumerate() {
             *fields.left.get_mut(index).ok_or_else(unknown)? = Some(member);
         }
@@ -37,11 +31,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The fields of the object in a field of the message.
-    pub(crate) fn inside(
-        outline: &Outline<'a>,
-        entry: Entry<'a>,
-        place: &'static str,
-    ) -> Result<Self, Violation> {
+    pub(crate) fn inside(outline: &Outline<'a>, entry: Entry<'a>, place: &'static str) -> Result<Self, Violation> {
         if !entry.value.starts_with('{') {
             return Err(Violation::new(Kind::WrongType, place));
         }
@@ -55,45 +45,26 @@ impl<'a> Fields<'a> {
 
     /// Takes a field that may be absent.
     pub(crate) fn optional(&mut self, name: &str) -> Option<Entry<'a>> {
-        let slot = self
-            .left
-            .iter_mut()
-            .find(|slot| matches!(slot, Some((key, _)) if *key == name))?;
+        let slot = self.left.iter_mut().find(|slot| matches!(slot, Some((key, _)) if *key == name))?;
         slot.take().map(|(_, entry)| entry)
     }
 
     /// Takes a field that must be there; `place` is its name with the names of the objects around it.
-    pub(crate) fn required(
-        &mut self,
-        name: &str,
-        place: &'static str,
-    ) -> Result<Entry<'a>, Violation> {
-        self.optional(name)
-            .ok_or(Violation::new(Kind::MissingField, place))
+    pub(crate) fn required(&mut self, name: &str, place: &'static str) -> Result<Entry<'a>, Violation> {
+        self.optional(name).ok_or(Violation::new(Kind::MissingField, place))
     }
 
     /// Every field has been taken.
     pub(crate) fn finish(self) -> Result<(), Violation> {
-        if self.left.iter().any(Option::is_some) {
-            Err(Violation::new(Kind::UnknownField, self.place))
-        } else {
-            Ok(())
-        }
+        if self.left.iter().any(Option::is_some) { Err(Violation::new(Kind::UnknownField, self.place)) } else { Ok(()) }
     }
 }
 
 /// A string.
 pub(crate) fn string(entry: Entry<'_>, place: &'static str) -> Result<String, Violation> {
-    let inner = entry
-        .value
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'));
+    let inner = entry.value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let inner = inner.ok_or(Violation::new(Kind::WrongType, place))?;
-    Ok(if inner.contains('\\') {
-        unescape(inner)
-    } else {
-        inner.to_owned()
-    })
+    Ok(if inner.contains('\\') { unescape(inner) } else { inner.to_owned() })
 }
 
 /// An integer from `least` to 2^53 - 1 in plain digits: no sign, no fraction, no exponent.
@@ -117,9 +88,5 @@ pub(crate) fn any(entry: Entry<'_>, place: &'static str) -> Result<JsonText, Vio
 
 /// A JSON object, whatever is in it.
 pub(crate) fn object(entry: Entry<'_>, place: &'static str) -> Result<JsonText, Violation> {
-    if entry.value.starts_with('{') {
-        any(entry, place)
-    } else {
-        Err(Violation::new(Kind::WrongType, place))
-    }
+    if entry.value.starts_with('{') { any(entry, place) } else { Err(Violation::new(Kind::WrongType, place)) }
 }

@@ -29,11 +29,7 @@ impl FrameLimit {
     /// A limit of so many bytes; `None` for 0 and above [`FrameLimit::MAX`].
     #[must_use]
     pub const fn new(bytes: u32) -> Option<Self> {
-        if bytes == 0 || bytes > Self::MAX {
-            None
-        } else {
-            Some(Self(bytes))
-        }
+        if bytes == 0 || bytes > Self::MAX { None } else { Some(Self(bytes)) }
     }
 
     /// The limit in bytes.
@@ -131,13 +127,7 @@ impl Decoder {
     /// An empty decoder; it allocates with the first byte.
     #[must_use]
     pub fn new(limit: FrameLimit) -> Self {
-        Self {
-            limit,
-            buffer: Vec::new(),
-            start: 0,
-            end: 0,
-            broken: None,
-        }
+        Self { limit, buffer: Vec::new(), start: 0, end: 0, broken: None }
     }
 
     /// Room for the next read; never empty.
@@ -184,10 +174,7 @@ impl Decoder {
     /// # Errors
     ///
     /// The first [`FrameError`] of the stream, from then on always.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "a frame borrows from the decoder, which an Iterator cannot say"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "a frame borrows from the decoder, which an Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         if let Some(error) = self.broken {
             return Err(error);
@@ -235,10 +222,7 @@ impl Decoder {
             return Ok(());
         }
         let want = self.length().map_or(0, u64::from) + PREFIX_BYTES as u64;
-        Err(FrameError::Truncated {
-            have: self.pending() as u64,
-            want,
-        })
+        Err(FrameError::Truncated { have: self.pending() as u64, want })
     }
 
     fn length(&self) -> Option<u32> {
@@ -261,10 +245,7 @@ impl fmt::Debug for Decoder {
 fn check_length(length: u32, limit: FrameLimit) -> Result<(), FrameError> {
     match length {
         0 => Err(FrameError::Empty),
-        _ if length > limit.0 => Err(FrameError::TooLong {
-            length: u64::from(length),
-            limit: u64::from(limit.0),
-        }),
+        _ if length > limit.0 => Err(FrameError::TooLong { length: u64::from(length), limit: u64::from(limit.0) }),
         _ => Ok(()),
     }
 }
@@ -301,11 +282,7 @@ pub(crate) enum EncodeError {
 }
 
 /// The frame of a message, written once: the prefix goes in when the length is known.
-pub(crate) fn encode_message<T: Serialize + ?Sized>(
-    message: &T,
-    hint: usize,
-    limit: FrameLimit,
-) -> Result<Vec<u8>, EncodeError> {
+pub(crate) fn encode_message<T: Serialize + ?Sized>(message: &T, hint: usize, limit: FrameLimit) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::with_capacity(PREFIX_BYTES + hint.min(limit.bytes()));
     out.extend_from_slice(&[0; PREFIX_BYTES]);
     serde_json::to_writer(&mut out, message).map_err(|_| EncodeError::Json)?;
@@ -315,10 +292,7 @@ pub(crate) fn encode_message<T: Serialize + ?Sized>(
 }
 
 fn prefix(length: usize, limit: FrameLimit) -> Result<[u8; PREFIX_BYTES], FrameError> {
-    let length = u32::try_from(length).map_err(|_| FrameError::TooLong {
-        length: length as u64,
-        limit: u64::from(limit.0),
-    })?;
+    let length = u32::try_from(length).map_err(|_| FrameError::TooLong { length: length as u64, limit: u64::from(limit.0) })?;
     check_length(length, limit)?;
     Ok(length.to_be_bytes())
 }

@@ -34,8 +34,8 @@ pub use frame::{Decoder, Frame, FrameError, FrameLimit};
 pub use json::{JsonText, MAX_DEPTH};
 pub use limits::{Limit, LimitError, RunLimits, WireLimits};
 pub use message::{
-    Ask, CallCode, ChildVerdict, Console, FromChild, Hello, Level, Request, RequestId, Returned,
-    Run, RunAnswer, RunError, Seed, ToChild, ValueType, WireError,
+    Ask, CallCode, ChildVerdict, Console, FromChild, Hello, Level, Request, RequestId, Returned, Run, RunAnswer, RunError, Seed, ToChild,
+    ValueType, WireError,
 };
 pub use session::{ChildSession, Received, ReplyError, SupervisorSession, TurnError};
 pub use violation::{Violation, ViolationKind};

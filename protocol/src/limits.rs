@@ -64,12 +64,7 @@ struct Bounds {
 }
 
 const fn bounds(name: &'static str, least: u64, default: u64, cap: u64) -> Bounds {
-    Bounds {
-        name,
-        least,
-        default,
-        cap,
-    }
+    Bounds { name, least, default, cap }
 }
 
 impl Limit {
@@ -165,13 +160,7 @@ pub struct LimitError {
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { limit, value } = self;
-        write!(
-            f,
-            "{} cannot be {value}: it goes from {} to {}",
-            limit.name(),
-            limit.least(),
-            limit.cap()
-        )
+        write!(f, "{} cannot be {value}: it goes from {} to {}", limit.name(), limit.least(), limit.cap())
     }
 }
 
@@ -194,9 +183,7 @@ pub struct RunLimits {
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self {
-            values: Limit::ALL.map(Limit::default_value),
-        }
+        Self { values: Limit::ALL.map(Limit::default_value) }
     }
 }
 
@@ -265,16 +252,10 @@ impl RunLimits {
     /// a console entry are counted as UTF-8 and may be six times as long on the wire.
     #[must_use]
     pub fn frame_limit(&self) -> FrameLimit {
-        let plain = self
-            .args_bytes()
-            .max(self.result_bytes())
-            .max(self.value_bytes());
+        let plain = self.args_bytes().max(self.result_bytes()).max(self.value_bytes());
         let escaped = self.body_bytes().max(self.console_entry_bytes()) * ESCAPE_FACTOR;
         // The caps keep this at 16 MiB + 64 KiB, and a test holds them to it; the fallback is never taken.
-        u32::try_from(plain.max(escaped) + ENVELOPE_BYTES)
-            .ok()
-            .and_then(FrameLimit::new)
-            .unwrap_or(FrameLimit::LARGEST)
+        u32::try_from(plain.max(escaped) + ENVELOPE_BYTES).ok().and_then(FrameLimit::new).unwrap_or(FrameLimit::LARGEST)
     }
 
     /// The limits that the child keeps itself.

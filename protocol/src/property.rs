@@ -34,19 +34,14 @@ fn decode(bytes: &[u8], cuts: &[u8]) -> (Vec<String>, Result<(), FrameError>) {
     let mut rest = bytes;
     let mut cuts = cuts.iter().cycle();
     while !rest.is_empty() {
-        let size = cuts
-            .next()
-            .map_or(rest.len(), |&cut| usize::from(cut).clamp(1, rest.len()));
+        let size = cuts.next().map_or(rest.len(), |&cut| usize::from(cut).clamp(1, rest.len()));
         let (now, later) = rest.split_at(size);
         decoder.push(now);
         if let Err(error) = drain(&mut decoder, &mut frames) {
             assert_eq!(decoder.next(), Err(error), "an error stays");
             return (frames, Err(error));
         }
-        assert!(
-            decoder.pending() < PREFIX_BYTES + SMALL as usize,
-            "what is kept is less than a frame"
-        );
+        assert!(decoder.pending() < PREFIX_BYTES + SMALL as usize, "what is kept is less than a frame");
         rest = later;
     }
     let end = decoder.finish();
@@ -105,20 +100,11 @@ pub fn text_is_read_or_refused(text: &str) {
     if let Ok(message) = FromChild::parse(text) {
         roundtrip_from_child(&message);
         let carried = match &message {
-            FromChild::Request(Request {
-                ask: Ask::Call { args, .. },
-                ..
-            }) => Some(args),
-            FromChild::Answer {
-                answer: RunAnswer::Returned(returned),
-                ..
-            } => Some(&returned.value),
+            FromChild::Request(Request { ask: Ask::Call { args, .. }, .. }) => Some(args),
+            FromChild::Answer { answer: RunAnswer::Returned(returned), .. } => Some(&returned.value),
             _ => None,
         };
-        assert!(
-            carried.is_none_or(|text| text.to_value().is_ok()),
-            "what passes can be built"
-        );
+        assert!(carried.is_none_or(|text| text.to_value().is_ok()), "what passes can be built");
     }
     if let Ok(message) = ToChild::parse(text) {
         roundtrip_to_child(&message);
@@ -129,24 +115,15 @@ pub fn text_is_read_or_refused(text: &str) {
 pub fn roundtrip_from_child(message: &FromChild) {
     let text = serde_json::to_string(message).expect("a message has JSON");
     assert_eq!(FromChild::parse(&text).as_ref(), Ok(message));
-    assert!(
-        ToChild::parse(&text).is_err() || matches!(message, FromChild::Answer { .. }),
-        "a direction has its own messages"
-    );
+    assert!(ToChild::parse(&text).is_err() || matches!(message, FromChild::Answer { .. }), "a direction has its own messages");
 }
 
 /// A message of the supervisor survives the wire.
 pub fn roundtrip_to_child(message: &ToChild) {
     let text = match message {
         ToChild::Run { run, .. } => encode_message(&ToChildText::run(run), 0, FrameLimit::LARGEST),
-        ToChild::Reply {
-            id,
-            result: Ok(value),
-        } => encode_message(&ToChildText::value(*id, value), 0, FrameLimit::LARGEST),
-        ToChild::Reply {
-            id,
-            result: Err(error),
-        } => encode_message(&ToChildText::error(*id, error), 0, FrameLimit::LARGEST),
+        ToChild::Reply { id, result: Ok(value) } => encode_message(&ToChildText::value(*id, value), 0, FrameLimit::LARGEST),
+        ToChild::Reply { id, result: Err(error) } => encode_message(&ToChildText::error(*id, error), 0, FrameLimit::LARGEST),
     };
     let text = text.expect("a message fits into the largest frame");
     let text = std::str::from_utf8(&text[PREFIX_BYTES..]).expect("JSON is UTF-8");
@@ -159,18 +136,12 @@ pub fn roundtrip_to_child(message: &ToChild) {
 }
 
 fn limits(requests: u64, in_flight: u64) -> RunLimits {
-    let limits = RunLimits::default()
-        .with(Limit::Requests, requests)
-        .and_then(|limits| limits.with(Limit::InFlight, in_flight));
+    let limits = RunLimits::default().with(Limit::Requests, requests).and_then(|limits| limits.with(Limit::InFlight, in_flight));
     limits.expect("inside the bounds")
 }
 
 fn run(limits: &RunLimits) -> Run {
-    Run {
-        body: "return 1".to_owned(),
-        seed: Seed::new([7; 16]),
-        limits: limits.wire(),
-    }
+    Run { body: "return 1".to_owned(), seed: Seed::new([7; 16]), limits: limits.wire() }
 }
 
 /// A child that says anything at all: the session refuses or admits, keeps its count, and after its end admits nothing.
@@ -192,12 +163,7 @@ pub fn hostile_child(input: &[u8]) {
     while let Ok(Some(frame)) = decoder.next() {
         let (before, over) = (session.open(), session.is_over());
         let received = session.receive(frame);
-        assert!(
-            !over
-                || received
-                    .as_ref()
-                    .is_err_and(|violation| violation.kind() == Kind::TooLate)
-        );
+        assert!(!over || received.as_ref().is_err_and(|violation| violation.kind() == Kind::TooLate));
         let request = match &received {
             Ok(Received::Request(request) | Received::OverBudget(request)) => request.id,
             Ok(Received::Answer(_)) => {
@@ -211,20 +177,11 @@ pub fn hostile_child(input: &[u8]) {
         };
         assert!(session.has_hello() && session.has_run());
         assert_eq!(session.open(), before + 1);
-        assert_eq!(
-            matches!(received, Ok(Received::OverBudget(_))),
-            request.get() > limits.requests()
-        );
+        assert_eq!(matches!(received, Ok(Received::OverBudget(_))), request.get() > limits.requests());
         if answers % 2 == 0 {
             let refusal = WireError::new(CallCode::UnknownTool, "none").about("demo:none");
-            session
-                .refuse(request, &refusal)
-                .expect("an open request can be refused");
-            assert_eq!(
-                session.reply(request, &()),
-                Err(ReplyError::NotOpen),
-                "once each"
-            );
+            session.refuse(request, &refusal).expect("an open request can be refused");
+            assert_eq!(session.reply(request, &()), Err(ReplyError::NotOpen), "once each");
         }
     }
 }
@@ -260,11 +217,7 @@ struct Pair {
 impl Pair {
     fn step(&mut self, step: u8, limits: &RunLimits) {
         match step % 8 {
-            0 => self.say(|child| {
-                child.hello(&Hello {
-                    node: "v24.0.0".to_owned(),
-                })
-            }),
+            0 => self.say(|child| child.hello(&Hello { node: "v24.0.0".to_owned() })),
             1 => {
                 if let Ok(frame) = self.supervisor.run(&run(limits)) {
                     self.down.push(&frame);
@@ -272,31 +225,15 @@ impl Pair {
             }
             2 => self.deliver_up(),
             3 => self.deliver_down(),
-            4 => self.say(|child| {
-                child.console(&Console {
-                    level: Level::Warn,
-                    text: "a \u{1} \"z\"".to_owned(),
-                    dropped: 3,
-                })
-            }),
+            4 => self.say(|child| child.console(&Console { level: Level::Warn, text: "a \u{1} \"z\"".to_owned(), dropped: 3 })),
             5 if self.asked < limits.requests() + REFUSALS => {
                 let args = JsonText::parse("{\"__proto__\":{\"x\":[1e3]}}").expect("JSON");
-                self.say(|child| {
-                    child
-                        .request(Ask::Call {
-                            id: "demo:x".to_owned(),
-                            args,
-                        })
-                        .map(|(_, frame)| frame)
-                });
+                self.say(|child| child.request(Ask::Call { id: "demo:x".to_owned(), args }).map(|(_, frame)| frame));
             }
             5 => {}
             6 => self.reply(usize::from(step / 8)),
             _ => {
-                let returned = Returned {
-                    value: JsonText::null(),
-                    value_type: ValueType::Undefined,
-                };
+                let returned = Returned { value: JsonText::null(), value_type: ValueType::Undefined };
                 self.say(|child| child.answer(RunAnswer::Returned(returned)));
             }
         }
@@ -310,31 +247,20 @@ impl Pair {
 
     fn deliver_up(&mut self) {
         while let Some(frame) = self.up.next().expect("honest frames") {
-            match self
-                .supervisor
-                .receive(frame)
-                .expect("an honest child breaks no rule")
-            {
+            match self.supervisor.receive(frame).expect("an honest child breaks no rule") {
                 Received::Request(request) => self.wanted.push((request.id, true)),
                 Received::OverBudget(request) => self.wanted.push((request.id, false)),
                 Received::CallLimit => panic!("the pair stops before that"),
                 Received::Hello(_) | Received::Console(_) | Received::Answer(_) => {}
             }
-            assert!(
-                self.supervisor.open() <= 3,
-                "an honest child keeps to inFlight"
-            );
+            assert!(self.supervisor.open() <= 3, "an honest child keeps to inFlight");
         }
-        self.asked = self
-            .asked
-            .max(self.wanted.last().map_or(0, |(id, _)| id.get()));
+        self.asked = self.asked.max(self.wanted.last().map_or(0, |(id, _)| id.get()));
     }
 
     fn deliver_down(&mut self) {
         while let Some(frame) = self.down.next().expect("honest frames") {
-            self.child
-                .receive(frame)
-                .expect("an honest supervisor breaks no rule");
+            self.child.receive(frame).expect("an honest supervisor breaks no rule");
         }
     }
 
@@ -347,11 +273,9 @@ impl Pair {
         let frame = if within {
             self.supervisor.reply(id, &["row"])
         } else {
-            self.supervisor
-                .refuse(id, &WireError::new(CallCode::CallLimit, "used up"))
+            self.supervisor.refuse(id, &WireError::new(CallCode::CallLimit, "used up"))
         };
-        self.down
-            .push(&frame.expect("an open request can be answered"));
+        self.down.push(&frame.expect("an open request can be answered"));
     }
 }
 
@@ -360,10 +284,7 @@ pub fn lone_frame(text: &str) {
     let limits = RunLimits::default();
     let mut session = SupervisorSession::new(&limits);
     let first = session.receive(Frame::from_text(text));
-    assert!(
-        matches!(first, Err(_) | Ok(Received::Hello(_))),
-        "nothing but hello may come first"
-    );
+    assert!(matches!(first, Err(_) | Ok(Received::Hello(_))), "nothing but hello may come first");
 }
 
 /// [`decode_any_chunking`] with the first three bytes as the sizes of the reads.

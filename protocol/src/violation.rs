@@ -136,11 +136,7 @@ pub struct Violation {
 impl Violation {
     /// `place` names the part of the frame, the message or the session that was wrong.
     pub(crate) fn new(kind: ViolationKind, place: &'static str) -> Self {
-        Self {
-            kind,
-            place,
-            numbers: None,
-        }
+        Self { kind, place, numbers: None }
     }
 
     /// With what was found and what was the limit or the expectation.
@@ -178,13 +174,9 @@ impl From<FrameError> for Violation {
     fn from(error: FrameError) -> Self {
         match error {
             FrameError::Empty => Self::new(ViolationKind::FrameEmpty, "frame length"),
-            FrameError::TooLong { length, limit } => {
-                Self::new(ViolationKind::FrameTooLong, "frame length").with_numbers(length, limit)
-            }
+            FrameError::TooLong { length, limit } => Self::new(ViolationKind::FrameTooLong, "frame length").with_numbers(length, limit),
             FrameError::NotUtf8 => Self::new(ViolationKind::NotUtf8, "frame text"),
-            FrameError::Truncated { have, want } => {
-                Self::new(ViolationKind::FrameTruncated, "end of file").with_numbers(have, want)
-            }
+            FrameError::Truncated { have, want } => Self::new(ViolationKind::FrameTruncated, "end of file").with_numbers(have, want),
         }
     }
 }

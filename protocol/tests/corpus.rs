@@ -7,9 +7,7 @@ use codemode_protocol::property;
 
 /// Runs a property over every input of a target; a target without inputs is a mistake.
 fn replay(target: &str, property: impl Fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../fuzz/corpus")
-        .join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
     let mut count = 0;
     for entry in fs::read_dir(&folder).expect("the corpus of the target") {
         let path = entry.expect("an entry").path();
@@ -26,9 +24,7 @@ fn frames() {
 
 #[test]
 fn messages() {
-    replay("messages", |input| {
-        property::text_is_read_or_refused(&String::from_utf8_lossy(input))
-    });
+    replay("messages", |input| property::text_is_read_or_refused(&String::from_utf8_lossy(input)));
 }
 
 #[test]

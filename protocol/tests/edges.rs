@@ -5,30 +5,21 @@
 use codemode_protocol::frame::{encode, encode_into};
 use codemode_protocol::limits::{ENVELOPE_BYTES, REFUSALS};
 use codemode_protocol::{
-    CallCode, Decoder, Frame, FrameError, FrameLimit, JsonText, Limit, MAX_DEPTH, Received,
-    ReplyError, RequestId, Run, RunLimits, Seed, SupervisorSession, ViolationKind, WireError,
+    CallCode, Decoder, Frame, FrameError, FrameLimit, JsonText, Limit, MAX_DEPTH, Received, ReplyError, RequestId, Run, RunLimits, Seed,
+    SupervisorSession, ViolationKind, WireError,
 };
 
-const HELLO: &str =
-    r#"{"jsonrpc":"2.0","method":"hello","params":{"protocol":1,"node":"v24.22.3"}}"#;
+const HELLO: &str = r#"{"jsonrpc":"2.0","method":"hello","params":{"protocol":1,"node":"v24.22.3"}}"#;
 
 fn running(limits: &RunLimits) -> SupervisorSession {
     let mut session = SupervisorSession::new(limits);
-    session
-        .run(&Run {
-            body: "return 1".to_owned(),
-            seed: Seed::new([0; 16]),
-            limits: limits.wire(),
-        })
-        .unwrap();
+    session.run(&Run { body: "return 1".to_owned(), seed: Seed::new([0; 16]), limits: limits.wire() }).unwrap();
     session.receive(Frame::from_text(HELLO)).unwrap();
     session
 }
 
 fn describe(id: u64) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"openclaw.tools.describe","params":{{"id":"x"}}}}"#
-    )
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"openclaw.tools.describe","params":{{"id":"x"}}}}"#)
 }
 
 #[test]
@@ -43,10 +34,7 @@ fn a_claimed_length_reserves_nothing() {
     let mut decoder = Decoder::new(FrameLimit::LARGEST);
     decoder.push(&FrameLimit::MAX.to_be_bytes());
     assert_eq!(decoder.next(), Ok(None));
-    assert!(
-        decoder.space().len() < 64 * 1024,
-        "four bytes have come, so little room is made"
-    );
+    assert!(decoder.space().len() < 64 * 1024, "four bytes have come, so little room is made");
 }
 
 #[test]
@@ -61,10 +49,7 @@ fn room_grows_with_what_has_come_and_ends_with_the_limit() {
         let read = room.min(limit.bytes() + 4 - come).min(1000);
         decoder.filled(read);
         come += read;
-        assert_eq!(
-            decoder.next().map(|frame| frame.is_some()),
-            Ok(come == limit.bytes() + 4)
-        );
+        assert_eq!(decoder.next().map(|frame| frame.is_some()), Ok(come == limit.bytes() + 4));
     }
     assert_eq!(decoder.finish(), Ok(()));
 }
@@ -73,13 +58,7 @@ fn room_grows_with_what_has_come_and_ends_with_the_limit() {
 fn a_frame_at_the_limit_passes_and_one_above_does_not() {
     let limit = FrameLimit::new(8).unwrap();
     assert_eq!(encode(b"12345678", limit).unwrap().len(), 12);
-    assert_eq!(
-        encode(b"123456789", limit),
-        Err(FrameError::TooLong {
-            length: 9,
-            limit: 8
-        })
-    );
+    assert_eq!(encode(b"123456789", limit), Err(FrameError::TooLong { length: 9, limit: 8 }));
     let mut out = b"kept".to_vec();
     assert_eq!(encode_into(&mut out, b"", limit), Err(FrameError::Empty));
     assert_eq!(out, b"kept");
@@ -89,32 +68,19 @@ fn a_frame_at_the_limit_passes_and_one_above_does_not() {
 fn end_of_file_tells_how_much_was_missing() {
     let mut decoder = Decoder::new(FrameLimit::new(100).unwrap());
     decoder.push(&[0, 0]);
-    assert_eq!(
-        decoder.finish(),
-        Err(FrameError::Truncated { have: 2, want: 4 })
-    );
+    assert_eq!(decoder.finish(), Err(FrameError::Truncated { have: 2, want: 4 }));
     decoder.push(&[0, 9, b'{']);
     assert_eq!(decoder.next(), Ok(None));
-    assert_eq!(
-        decoder.finish(),
-        Err(FrameError::Truncated { have: 5, want: 13 })
-    );
+    assert_eq!(decoder.finish(), Err(FrameError::Truncated { have: 5, want: 13 }));
 }
 
 #[test]
 fn every_default_is_inside_its_bounds_and_every_cap_holds() {
     for limit in Limit::ALL {
-        assert!(
-            limit.least() <= limit.default_value() && limit.default_value() <= limit.cap(),
-            "{}",
-            limit.name()
-        );
+        assert!(limit.least() <= limit.default_value() && limit.default_value() <= limit.cap(), "{}", limit.name());
         let limits = RunLimits::default();
         assert_eq!(limits.get(limit), limit.default_value());
-        assert_eq!(
-            limits.with(limit, limit.cap()).unwrap().get(limit),
-            limit.cap()
-        );
+        assert_eq!(limits.with(limit, limit.cap()).unwrap().get(limit), limit.cap());
         let error = limits.with(limit, limit.cap() + 1).unwrap_err();
         assert!(error.to_string().starts_with(limit.name()), "{error}");
         if let Some(below) = limit.least().checked_sub(1) {
@@ -127,13 +93,9 @@ fn every_default_is_inside_its_bounds_and_every_cap_holds() {
 fn the_frame_limit_covers_the_largest_thing_at_every_setting() {
     let defaults = RunLimits::default();
     assert_eq!(defaults.frame_limit().bytes(), 4 * 1024 * 1024 + 64 * 1024);
-    let caps = Limit::ALL.iter().fold(defaults, |limits, &limit| {
-        limits.with(limit, limit.cap()).unwrap()
-    });
+    let caps = Limit::ALL.iter().fold(defaults, |limits, &limit| limits.with(limit, limit.cap()).unwrap());
     assert_eq!(caps.frame_limit().bytes(), 16 * 1024 * 1024 + 64 * 1024);
-    let least = Limit::ALL.iter().fold(defaults, |limits, &limit| {
-        limits.with(limit, limit.least()).unwrap()
-    });
+    let least = Limit::ALL.iter().fold(defaults, |limits, &limit| limits.with(limit, limit.least()).unwrap());
     assert!(least.frame_limit().bytes() as u64 > ENVELOPE_BYTES);
 }
 
@@ -142,15 +104,9 @@ fn a_body_of_control_characters_at_its_limit_fits() {
     let defaults = RunLimits::default();
     let limits = [Limit::ArgsBytes, Limit::ResultBytes, Limit::ValueBytes]
         .iter()
-        .fold(defaults, |limits, &limit| {
-            limits.with(limit, limit.least()).unwrap()
-        });
+        .fold(defaults, |limits, &limit| limits.with(limit, limit.least()).unwrap());
     let body = "\u{1}".repeat(limits.body_bytes() as usize);
-    let frame = SupervisorSession::new(&limits).run(&Run {
-        body,
-        seed: Seed::new([0; 16]),
-        limits: limits.wire(),
-    });
+    let frame = SupervisorSession::new(&limits).run(&Run { body, seed: Seed::new([0; 16]), limits: limits.wire() });
     assert!(frame.is_ok_and(|frame| frame.len() > 6 * 256 * 1024));
 }
 
@@ -166,14 +122,9 @@ fn requests_above_the_budget_are_marked_and_then_end_the_run() {
             Received::OverBudget(request) => assert!(request.id == id && count > 2),
             other => panic!("{other:?}"),
         }
-        session
-            .refuse(id, &WireError::new(CallCode::CallLimit, "used up"))
-            .unwrap();
+        session.refuse(id, &WireError::new(CallCode::CallLimit, "used up")).unwrap();
     }
-    assert_eq!(
-        session.receive(Frame::from_text(&describe(3 + REFUSALS))),
-        Ok(Received::CallLimit)
-    );
+    assert_eq!(session.receive(Frame::from_text(&describe(3 + REFUSALS))), Ok(Received::CallLimit));
     assert!(session.is_over());
     let late = session.receive(Frame::from_text(&describe(4 + REFUSALS)));
     assert_eq!(late.unwrap_err().kind(), ViolationKind::TooLate);
@@ -181,36 +132,18 @@ fn requests_above_the_budget_are_marked_and_then_end_the_run() {
 
 #[test]
 fn a_value_that_does_not_fit_leaves_its_request_open() {
-    let small = [
-        Limit::ArgsBytes,
-        Limit::ResultBytes,
-        Limit::ValueBytes,
-        Limit::BodyBytes,
-        Limit::ConsoleEntryBytes,
-    ];
-    let limits = small.iter().fold(RunLimits::default(), |limits, &limit| {
-        limits.with(limit, limit.least()).unwrap()
-    });
+    let small = [Limit::ArgsBytes, Limit::ResultBytes, Limit::ValueBytes, Limit::BodyBytes, Limit::ConsoleEntryBytes];
+    let limits = small.iter().fold(RunLimits::default(), |limits, &limit| limits.with(limit, limit.least()).unwrap());
     let mut session = running(&limits);
     session.receive(Frame::from_text(&describe(1))).unwrap();
     let id = RequestId::FIRST;
-    assert!(matches!(
-        session.reply(id, &"x".repeat(70_000)),
-        Err(ReplyError::TooLong { .. })
-    ));
-    let deep =
-        |levels: usize| JsonText::parse(&("[".repeat(levels) + &"]".repeat(levels))).unwrap();
-    assert_eq!(
-        session.reply(id, &deep(MAX_DEPTH as usize)),
-        Err(ReplyError::TooDeep)
-    );
+    assert!(matches!(session.reply(id, &"x".repeat(70_000)), Err(ReplyError::TooLong { .. })));
+    let deep = |levels: usize| JsonText::parse(&("[".repeat(levels) + &"]".repeat(levels))).unwrap();
+    assert_eq!(session.reply(id, &deep(MAX_DEPTH as usize)), Err(ReplyError::TooDeep));
     assert_eq!(session.open(), 1);
     session.reply(id, &deep(MAX_DEPTH as usize - 1)).unwrap();
     assert_eq!(session.open(), 0);
-    assert_eq!(
-        session.refuse(id, &WireError::new(CallCode::Cancelled, "late")),
-        Err(ReplyError::NotOpen)
-    );
+    assert_eq!(session.refuse(id, &WireError::new(CallCode::Cancelled, "late")), Err(ReplyError::NotOpen));
 }
 
 #[test]
@@ -235,35 +168,19 @@ fn a_violation_never_repeats_text_of_the_peer() {
         secret.to_owned(),
     ];
     for text in texts {
-        let violation = SupervisorSession::new(&RunLimits::default())
-            .receive(Frame::from_text(&text))
-            .unwrap_err();
-        assert!(
-            !format!("{violation} {violation:?}").contains(secret),
-            "{violation:?}"
-        );
+        let violation = SupervisorSession::new(&RunLimits::default()).receive(Frame::from_text(&text)).unwrap_err();
+        assert!(!format!("{violation} {violation:?}").contains(secret), "{violation:?}");
     }
 }
 
 #[test]
 fn an_object_with_a_hundred_thousand_keys_is_no_trouble() {
-    let mut members: Vec<String> = (0..100_000)
-        .map(|index| format!(r#""key{index}":0"#))
-        .collect();
+    let mut members: Vec<String> = (0..100_000).map(|index| format!(r#""key{index}":0"#)).collect();
     let text = |members: &[String]| {
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"openclaw.tools.call","params":{{"id":"x","args":{{{}}}}}}}"#,
-            members.join(",")
-        )
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"openclaw.tools.call","params":{{"id":"x","args":{{{}}}}}}}"#, members.join(","))
     };
-    assert!(
-        running(&RunLimits::default())
-            .receive(Frame::from_text(&text(&members)))
-            .is_ok()
-    );
+    assert!(running(&RunLimits::default()).receive(Frame::from_text(&text(&members))).is_ok());
     members.push(r#""key500":0"#.to_owned());
-    let violation = running(&RunLimits::default())
-        .receive(Frame::from_text(&text(&members)))
-        .unwrap_err();
+    let violation = running(&RunLimits::default()).receive(Frame::from_text(&text(&members))).unwrap_err();
     assert_eq!(violation.kind(), ViolationKind::DuplicateKey);
 }

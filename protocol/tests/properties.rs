@@ -2,8 +2,7 @@
 
 use codemode_protocol::message::{CallCode, ChildVerdict, Level, ValueType};
 use codemode_protocol::{
-    Ask, Console, FromChild, Hello, JsonText, Request, RequestId, Returned, RunAnswer, RunError,
-    ToChild, WireError, property,
+    Ask, Console, FromChild, Hello, JsonText, Request, RequestId, Returned, RunAnswer, RunError, ToChild, WireError, property,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,19 +15,12 @@ fn any_json() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         any::<String>().prop_map(Value::from),
-        select(vec![
-            "__proto__",
-            "\u{feff}",
-            "\u{10ffff}\u{0}\"\\",
-            "jsonrpc"
-        ])
-        .prop_map(Value::from),
+        select(vec!["__proto__", "\u{feff}", "\u{10ffff}\u{0}\"\\", "jsonrpc"]).prop_map(Value::from),
     ];
     leaf.prop_recursive(5, 40, 12, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..8).prop_map(Value::from),
-            vec((any::<String>(), inner), 0..12)
-                .prop_map(|members| Value::Object(Map::from_iter(members))),
+            vec((any::<String>(), inner), 0..12).prop_map(|members| Value::Object(Map::from_iter(members))),
         ]
     })
 }
@@ -51,80 +43,42 @@ fn integer() -> impl Strategy<Value = u64> {
 
 fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![
-        (any::<String>(), proptest::option::of(integer()))
-            .prop_map(|(query, limit)| Ask::Search { query, limit }),
+        (any::<String>(), proptest::option::of(integer())).prop_map(|(query, limit)| Ask::Search { query, limit }),
         any::<String>().prop_map(|id| Ask::Describe { id }),
         (any::<String>(), object_text()).prop_map(|(id, args)| Ask::Call { id, args }),
     ]
 }
 
 fn returned() -> impl Strategy<Value = Returned> {
-    (json_text(), select(&ValueType::ALL[..]))
-        .prop_map(|(value, value_type)| Returned { value, value_type })
+    (json_text(), select(&ValueType::ALL[..])).prop_map(|(value, value_type)| Returned { value, value_type })
 }
 
 fn failed() -> impl Strategy<Value = RunAnswer> {
-    let words = (
-        select(&ChildVerdict::ALL[..]),
-        any::<String>(),
-        any::<String>(),
-    );
-    let place = (
-        proptest::option::of(integer()),
-        proptest::option::of(integer()),
-    );
-    let rest = (
-        proptest::option::of(any::<String>()),
-        proptest::option::of(json_text()),
-        proptest::option::of(returned()),
-    );
-    (words, place, rest).prop_map(
-        |((code, name, message), (line, column), (stack, data, returned))| {
-            RunAnswer::Failed(Box::new(RunError {
-                code,
-                name,
-                message,
-                line,
-                column,
-                stack,
-                data,
-                returned,
-            }))
-        },
-    )
+    let words = (select(&ChildVerdict::ALL[..]), any::<String>(), any::<String>());
+    let place = (proptest::option::of(integer()), proptest::option::of(integer()));
+    let rest = (proptest::option::of(any::<String>()), proptest::option::of(json_text()), proptest::option::of(returned()));
+    (words, place, rest).prop_map(|((code, name, message), (line, column), (stack, data, returned))| {
+        RunAnswer::Failed(Box::new(RunError { code, name, message, line, column, stack, data, returned }))
+    })
 }
 
 fn from_child() -> impl Strategy<Value = FromChild> {
     let console = (select(&Level::ALL[..]), any::<String>(), integer());
     prop_oneof![
         "[v0-9.]{0,64}".prop_map(|node| FromChild::Hello(Hello { node })),
-        console.prop_map(|(level, text, dropped)| FromChild::Console(Console {
-            level,
-            text,
-            dropped
-        })),
+        console.prop_map(|(level, text, dropped)| FromChild::Console(Console { level, text, dropped })),
         (id(), ask()).prop_map(|(id, ask)| FromChild::Request(Request { id, ask })),
-        (
-            id(),
-            prop_oneof![returned().prop_map(RunAnswer::Returned), failed()]
-        )
-            .prop_map(|(id, answer)| FromChild::Answer { id, answer }),
+        (id(), prop_oneof![returned().prop_map(RunAnswer::Returned), failed()]).prop_map(|(id, answer)| FromChild::Answer { id, answer }),
     ]
 }
 
 fn to_child() -> impl Strategy<Value = ToChild> {
-    let error = (
-        select(&CallCode::ALL[..]),
-        any::<String>(),
-        any::<String>(),
-        proptest::option::of(any::<String>()),
-    );
-    let error =
-        (error, object_text()).prop_map(|((code, message, name, tool_id), data)| WireError {
-            name,
-            tool_id,
-            ..WireError::new(code, message).with_data(data)
-        });
+    let error = (select(&CallCode::ALL[..]), any::<String>(), any::<String>(), proptest::option::of(any::<String>()));
+    let error = (error, object_text()).prop_map(|((code, message, name, tool_id), data)| WireError {
+        name,
+        tool_id,
+        ..WireError::new(code, message).with_data(data)
+    });
     let result = prop_oneof![json_text().prop_map(Ok), error.prop_map(Err)];
     (id(), result).prop_map(|(id, result)| ToChild::Reply { id, result })
 }
@@ -169,15 +123,9 @@ fn nearly_json() -> impl Strategy<Value = String> {
 
 /// JSON that is an object, with one letter changed.
 fn broken_json() -> impl Strategy<Value = String> {
-    let letters = select(vec![
-        "", "\"", "{", "}", "[", "]", ",", ":", "\\", "0", "e", "\u{0}",
-    ]);
+    let letters = select(vec!["", "\"", "{", "}", "[", "]", ",", ":", "\\", "0", "e", "\u{0}"]);
     (from_child(), any::<prop::sample::Index>(), letters).prop_map(|(message, at, letter)| {
-        let mut letters: Vec<String> = serde_json::to_string(&message)
-            .expect("JSON")
-            .chars()
-            .map(String::from)
-            .collect();
+        let mut letters: Vec<String> = serde_json::to_string(&message).expect("JSON").chars().map(String::from).collect();
         let at = at.index(letters.len());
         letters[at] = letter.to_owned();
         letters.concat()
@@ -187,11 +135,7 @@ fn broken_json() -> impl Strategy<Value = String> {
 /// Frames with true and false lengths.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let frame = (vec(any::<u8>(), 0..320), -1..2_i32, 0..8_u8).prop_map(|(text, lie, rare)| {
-        let text: Vec<u8> = if rare == 0 {
-            text
-        } else {
-            text.iter().map(|byte| byte & 0x7f).collect()
-        };
+        let text: Vec<u8> = if rare == 0 { text } else { text.iter().map(|byte| byte & 0x7f).collect() };
         let length = (text.len() as i32 + if rare == 1 { lie } else { 0 }).max(0);
         [&(length as u32).to_be_bytes()[..], &text].concat()
     });
@@ -208,9 +152,7 @@ fn child_stream() -> impl Strategy<Value = Vec<u8>> {
             other => other,
         }
     };
-    let hello = FromChild::Hello(Hello {
-        node: "v24.0.0".to_owned(),
-    });
+    let hello = FromChild::Hello(Hello { node: "v24.0.0".to_owned() });
     (any::<[u8; 2]>(), vec((from_child(), 1..9_u64), 0..12)).prop_map(move |(head, messages)| {
         let mut stream = head.to_vec();
         let first = std::iter::once(hello.clone());

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use codemode_protocol::message::RunAnswer;
 use codemode_protocol::{
-    Ask, ChildSession, Decoder, JsonText, Received, Request, RunLimits, SupervisorSession, ToChild,
-    Violation, ViolationKind,
+    Ask, ChildSession, Decoder, JsonText, Received, Request, RunLimits, SupervisorSession, ToChild, Violation, ViolationKind,
 };
 use serde_json::Value;
 
@@ -54,9 +53,7 @@ impl Ends {
             End::Supervisor => {
                 while let Some(frame) = self.down.next()? {
                     let heard = self.child.receive(frame)?;
-                    if let Some(written) =
-                        said_by_supervisor(&mut self.supervisor, &self.limits, &heard)
-                    {
+                    if let Some(written) = said_by_supervisor(&mut self.supervisor, &self.limits, &heard) {
                         assert_eq!(meaning(&written[4..]), meaning(frame.text().as_bytes()));
                     }
                 }
@@ -122,28 +119,14 @@ fn buildable(text: &JsonText) {
     assert!(text.to_value().is_ok(), "what passed can be built");
 }
 
-fn said_by_supervisor(
-    supervisor: &mut SupervisorSession,
-    limits: &RunLimits,
-    heard: &ToChild,
-) -> Option<Vec<u8>> {
+fn said_by_supervisor(supervisor: &mut SupervisorSession, limits: &RunLimits, heard: &ToChild) -> Option<Vec<u8>> {
     let frame = match heard {
         ToChild::Run { run, .. } => {
-            assert_eq!(
-                run.limits,
-                limits.wire(),
-                "the run frame of a vector has the limits of the vector"
-            );
+            assert_eq!(run.limits, limits.wire(), "the run frame of a vector has the limits of the vector");
             supervisor.run(run)
         }
-        ToChild::Reply {
-            id,
-            result: Ok(value),
-        } => supervisor.reply(*id, value),
-        ToChild::Reply {
-            id,
-            result: Err(error),
-        } => supervisor.refuse(*id, error),
+        ToChild::Reply { id, result: Ok(value) } => supervisor.reply(*id, value),
+        ToChild::Reply { id, result: Err(error) } => supervisor.refuse(*id, error),
     };
     Some(frame.expect("what was legal for the child is legal for the supervisor"))
 }
@@ -152,11 +135,7 @@ fn said_by_supervisor(
 fn replay(conversation: &Conversation, cut: usize) -> Option<(usize, ViolationKind)> {
     let mut ends = Ends::new(conversation);
     for (index, step) in conversation.steps.iter().enumerate() {
-        let result = if step.eof {
-            ends.end(step.from)
-        } else {
-            ends.say(step.from, &step.bytes(), cut)
-        };
+        let result = if step.eof { ends.end(step.from) } else { ends.say(step.from, &step.bytes(), cut) };
         if let Err(violation) = result {
             return Some((index, violation.kind()));
         }
@@ -167,16 +146,9 @@ fn replay(conversation: &Conversation, cut: usize) -> Option<(usize, ViolationKi
 #[test]
 fn valid_conversations_break_no_rule() {
     let vectors = vector::read("valid");
-    assert!(
-        vectors.len() >= 20,
-        "only {} vectors were read",
-        vectors.len()
-    );
+    assert!(vectors.len() >= 20, "only {} vectors were read", vectors.len());
     for (name, conversation) in &vectors {
-        assert!(
-            conversation.violation.is_none() && !conversation.about.is_empty(),
-            "{name}"
-        );
+        assert!(conversation.violation.is_none() && !conversation.about.is_empty(), "{name}");
         for cut in CUTS {
             assert_eq!(replay(conversation, cut), None, "{name}, cut into {cut}");
         }
@@ -186,25 +158,14 @@ fn valid_conversations_break_no_rule() {
 #[test]
 fn invalid_conversations_break_the_rule_they_name_where_they_say() {
     let vectors = vector::read("invalid");
-    assert!(
-        vectors.len() >= 50,
-        "only {} vectors were read",
-        vectors.len()
-    );
+    assert!(vectors.len() >= 50, "only {} vectors were read", vectors.len());
     for (name, conversation) in &vectors {
-        let expected = conversation
-            .violation
-            .as_ref()
-            .unwrap_or_else(|| panic!("{name} names no violation"));
+        let expected = conversation.violation.as_ref().unwrap_or_else(|| panic!("{name} names no violation"));
         let by_supervisor = conversation.steps[expected.step].from == End::Supervisor;
         assert_eq!(by_supervisor, name.starts_with("supervisor-"), "{name}");
         for cut in CUTS {
             let found = replay(conversation, cut).map(|(step, kind)| (step, kind.as_str()));
-            assert_eq!(
-                found,
-                Some((expected.step, expected.kind.as_str())),
-                "{name}, cut into {cut}"
-            );
+            assert_eq!(found, Some((expected.step, expected.kind.as_str())), "{name}, cut into {cut}");
         }
     }
 }
@@ -212,10 +173,8 @@ fn invalid_conversations_break_the_rule_they_name_where_they_say() {
 #[test]
 fn every_rule_has_a_vector() {
     let vectors = vector::read("invalid");
-    let named: BTreeSet<&str> = vectors
-        .iter()
-        .filter_map(|(_, conversation)| Some(conversation.violation.as_ref()?.kind.as_str()))
-        .collect();
+    let named: BTreeSet<&str> =
+        vectors.iter().filter_map(|(_, conversation)| Some(conversation.violation.as_ref()?.kind.as_str())).collect();
     let known: BTreeSet<&str> = ViolationKind::ALL.map(ViolationKind::as_str).into();
     assert_eq!(named, known);
 }
@@ -225,10 +184,6 @@ fn the_replay_can_fail() {
     for (name, mut conversation) in vector::read("invalid") {
         let step = conversation.violation.take().expect("invalid").step;
         conversation.steps.truncate(step);
-        assert_eq!(
-            replay(&conversation, usize::MAX),
-            None,
-            "{name} is legal without its last step"
-        );
+        assert_eq!(replay(&conversation, usize::MAX), None, "{name} is legal without its last step");
     }
 }

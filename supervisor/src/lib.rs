@@ -27,7 +27,7 @@ mod telemetry;
 
 pub use codemode_protocol::{JsonText, Level, Limit, LimitError, RunLimits, ValueType};
 pub use run::{
-    Ahead, Builder, CallEntry, CallState, ErrorCode, InvalidBody, LogEntry, Method, Resources, RunError, RunEvent, RunHandle, RunReport, RunRequest,
-    Supervisor, Timing,
+    Ahead, Builder, CallEntry, CallState, ErrorCode, InvalidBody, LogEntry, Method, Resources, RunError, RunEvent, RunHandle, RunReport,
+    RunRequest, Supervisor, Timing,
 };
 pub use telemetry::{Selected, SourceCounts, Telemetry};

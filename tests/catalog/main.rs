@@ -14,16 +14,11 @@ use codemode::catalog::{CallContext, Catalog, FileCatalog, SearchQuery};
 
 /// A file of the repository.
 fn repository(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(path)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 fn context(seq: u64) -> CallContext {
-    CallContext {
-        run_id: "run".into(),
-        seq,
-    }
+    CallContext { run_id: "run".into(), seq }
 }
 
 /// A catalog of tools with these names and descriptions.
@@ -37,15 +32,6 @@ fn catalog(tools: &[(&str, &str)]) -> FileCatalog {
 
 /// Names of what a search finds, best first.
 async fn found(catalog: &FileCatalog, query: &str, limit: Option<u64>) -> Vec<String> {
-    let query = SearchQuery {
-        query: query.to_owned(),
-        limit,
-    };
-    catalog
-        .search(&query)
-        .await
-        .unwrap()
-        .iter()
-        .map(|tool| tool.name.clone())
-        .collect()
+    let query = SearchQuery { query: query.to_owned(), limit };
+    catalog.search(&query).await.unwrap().iter().map(|tool| tool.name.clone()).collect()
 }

@@ -22,14 +22,9 @@ struct Question {
 }
 
 fn data(file: &str) -> PathBuf {
-    let folder = std::env::var_os("CODEMODE_DATA")
-        .map_or_else(|| repository("../shared/data"), PathBuf::from);
+    let folder = std::env::var_os("CODEMODE_DATA").map_or_else(|| repository("../shared/data"), PathBuf::from);
     let path = folder.join("tools").join(file);
-    assert!(
-        path.is_file(),
-        "{} is missing; set CODEMODE_DATA to the folder with tools/{file}",
-        path.display()
-    );
+    assert!(path.is_file(), "{} is missing; set CODEMODE_DATA to the folder with tools/{file}", path.display());
     path
 }
 
@@ -37,33 +32,16 @@ fn data(file: &str) -> PathBuf {
 async fn the_right_tool_is_among_the_first_rows() {
     let catalog = FileCatalog::open(data("catalog.json")).unwrap();
     let questions = std::fs::read_to_string(data("queries-dev.jsonl")).unwrap();
-    let questions: Vec<Question> = questions
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(
-        (catalog.summary().catalog_size, questions.len()),
-        (2834, 456),
-        "other data than the floors were measured on"
-    );
+    let questions: Vec<Question> = questions.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((catalog.summary().catalog_size, questions.len()), (2834, 456), "other data than the floors were measured on");
     let mut places = Vec::new();
     for question in &questions {
-        let query = SearchQuery {
-            query: question.query.clone(),
-            limit: None,
-        };
+        let query = SearchQuery { query: question.query.clone(), limit: None };
         let rows = catalog.search(&query).await.unwrap();
-        places.push(
-            rows.iter()
-                .position(|tool| question.relevant.contains(&tool.id)),
-        );
+        places.push(rows.iter().position(|tool| question.relevant.contains(&tool.id)));
     }
     for (rows, floor) in FLOORS {
-        let found = places
-            .iter()
-            .flatten()
-            .filter(|place| **place < rows)
-            .count();
+        let found = places.iter().flatten().filter(|place| **place < rows).count();
         let share = found as f64 / questions.len() as f64;
         println!("recall@{rows}: {share:.3}");
         assert!(share >= floor, "recall@{rows} is {share:.3}, below {floor}");
@@ -74,11 +52,6 @@ async fn the_right_tool_is_among_the_first_rows() {
 fn every_schema_of_real_tools_can_be_checked() {
     let catalog = FileCatalog::open(data("catalog.json")).unwrap();
     for tool in catalog.tools().tools() {
-        assert!(
-            tool.parameters.validator().is_ok(),
-            "{}: {:?}",
-            tool.id,
-            tool.parameters.validator().err()
-        );
+        assert!(tool.parameters.validator().is_ok(), "{}: {:?}", tool.id, tool.parameters.validator().err());
     }
 }

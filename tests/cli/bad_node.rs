@@ -49,12 +49,19 @@ fn what_is_no_node_is_named_and_leaves_nothing() {
     for (node, what, to_do) in &nodes {
         rows.push(Row::new(format!("--node {node}"), &["run", &body, "--node", node], 4, what, to_do));
         if !node.ends_with("slow") {
-            rows.push(Row::new(format!("CODEMODE_NODE={node}"), &["run", &body, "--launcher", "template"], 4, what, to_do).env("CODEMODE_NODE", node));
+            rows.push(
+                Row::new(format!("CODEMODE_NODE={node}"), &["run", &body, "--launcher", "template"], 4, what, to_do)
+                    .env("CODEMODE_NODE", node),
+            );
         }
     }
     for path in ["", "/nonexistent", &text(place)] {
         let what = if path.is_empty() { "no `node` found in PATH (which is empty)" } else { "no `node` found in PATH (/" };
-        rows.push(Row::new(format!("PATH={path}"), &["run", &body], 4, what, "name it with --node or CODEMODE_NODE").env("PATH", path).env("CODEMODE_NODE", ""));
+        rows.push(
+            Row::new(format!("PATH={path}"), &["run", &body], 4, what, "name it with --node or CODEMODE_NODE")
+                .env("PATH", path)
+                .env("CODEMODE_NODE", ""),
+        );
     }
     check("no Node", &rows, place, || None);
 }
@@ -67,17 +74,26 @@ fn a_shell_with_too_little_is_named_and_nothing_is_left() {
     let body = write(place, "body.js", "return 1").display().to_string();
     let node = host::nodes()[0].display().to_string();
     let run = |name: &str, setup: &str, launcher, what, to_do| {
-        Row::new(format!("{name}, {launcher}"), &["run", &body, "--launcher", launcher], 4, what, to_do).after(setup).env("CODEMODE_NODE", node.clone())
+        Row::new(format!("{name}, {launcher}"), &["run", &body, "--launcher", launcher], 4, what, to_do)
+            .after(setup)
+            .env("CODEMODE_NODE", node.clone())
     };
     let mut rows = Vec::new();
     for launcher in ["spawn", "template"] {
         for descriptors in [6, 8, 12, 16, 24, 31] {
-            rows.push(run(&format!("ulimit -n {descriptors}"), &format!("ulimit -n {descriptors}"), launcher, "too few descriptors", "raise `ulimit -n`"));
+            rows.push(run(
+                &format!("ulimit -n {descriptors}"),
+                &format!("ulimit -n {descriptors}"),
+                launcher,
+                "too few descriptors",
+                "raise `ulimit -n`",
+            ));
         }
         rows.push(run("ulimit -v 65536", "ulimit -v 65536", launcher, "did not start as expected", "`ulimit -v`"));
         if let Some(user) = ordinary_user() {
             // Another user's processes count, too, so there is no number that is just too small; none at all is.
-            let setup = format!("exec prlimit --nproc=1 {} \"$0\" \"$@\"", user.trim_start_matches("exec ").trim_end_matches("\"$0\" \"$@\""));
+            let setup =
+                format!("exec prlimit --nproc=1 {} \"$0\" \"$@\"", user.trim_start_matches("exec ").trim_end_matches("\"$0\" \"$@\""));
             rows.push(run("ulimit -u 1", &setup, launcher, "", "`ulimit -u`"));
         }
     }

@@ -55,8 +55,14 @@ fn how_a_call_failed_is_told_in_a_word() {
     let ran = run(body, &["--deny", "demo:count", "--timeout", "1500"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     for told in [
-        "> call demo:boom error tool_error (", "> call demo:nope refused unknown_tool (", "> call demo:count denied (", "> call demo:slow refused invalid_arguments (",
-        "> search ok (", "> describe demo:echo ok (", "> call demo:slow unknown: it was sent and never answered (", "error[timeout]: ",
+        "> call demo:boom error tool_error (",
+        "> call demo:nope refused unknown_tool (",
+        "> call demo:count denied (",
+        "> call demo:slow refused invalid_arguments (",
+        "> search ok (",
+        "> describe demo:echo ok (",
+        "> call demo:slow unknown: it was sent and never answered (",
+        "error[timeout]: ",
     ] {
         assert!(ran.stderr.contains(told), "{told} not in {}", ran.stderr);
     }
@@ -107,7 +113,9 @@ fn a_reader_that_goes_away_early_is_no_failure() {
         let ran = finish(child);
         assert_eq!(ran.code, Some(0), "{words:?}: {ran:?}");
     }
-    let shell = |redirect: &str| Command::new("sh").arg("-c").arg(format!("\"$0\" run body.js {redirect}; echo $?")).arg(codemode()).current_dir(place).output();
+    let shell = |redirect: &str| {
+        Command::new("sh").arg("-c").arg(format!("\"$0\" run body.js {redirect}; echo $?")).arg(codemode()).current_dir(place).output()
+    };
     for redirect in ["| head -c 10 >/dev/null", ">&- 2>&-", "2>&-  | wc -c", "> /dev/full 2>/dev/full"] {
         let output = shell(redirect).expect("a shell");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

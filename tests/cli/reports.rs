@@ -35,7 +35,12 @@ fn p21_blanks_around_an_id() {
     let _turn = together();
     assert_eq!(run(r#"return await openclaw.tools.call(" demo:echo\n", { a: 1 });"#, &[]).stdout, "{\"a\":1}\n");
     assert_eq!(tools(&["call", " demo:echo\n", r#"{"a": 1}"#]).stdout, "{\"a\":1}\n");
-    for (call, quoted) in [(r#"describe("demo:ecoh")"#, "\"demo:ecoh\""), (r#"call("demo:ecoh", {})"#, "\"demo:ecoh\""), (r#"call("", {})"#, "\"\""), ("call(undefined, {})", "undefined")] {
+    for (call, quoted) in [
+        (r#"describe("demo:ecoh")"#, "\"demo:ecoh\""),
+        (r#"call("demo:ecoh", {})"#, "\"demo:ecoh\""),
+        (r#"call("", {})"#, "\"\""),
+        ("call(undefined, {})", "undefined"),
+    ] {
         let ran = run(&format!("await openclaw.tools.{call}"), &[]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.stderr.contains(quoted), "{call}: {ran:?}");
@@ -71,7 +76,8 @@ fn p27_classes_that_a_caller_can_tell_apart() {
 
 /// A catalog file with tools of a name and a description.
 fn catalog(place: &Path, tools: &[(String, String)]) -> String {
-    let all: Vec<Value> = tools.iter().map(|(name, text)| json!({"name": name, "description": text, "parameters": {"type": "object"}})).collect();
+    let all: Vec<Value> =
+        tools.iter().map(|(name, text)| json!({"name": name, "description": text, "parameters": {"type": "object"}})).collect();
     write(place, "t.json", Value::from(all).to_string()).display().to_string()
 }
 
@@ -111,7 +117,8 @@ fn p28_ordinary_words_find_the_tool_and_nonsense_finds_nothing() {
 fn p29_the_exact_name_comes_first() {
     let _turn = together();
     let folder = folder();
-    let mut tools: Vec<(String, String)> = (0..39).map(|n| (format!("tool_{n}"), "find symbol find the symbol and find every symbol that you find".to_owned())).collect();
+    let mut tools: Vec<(String, String)> =
+        (0..39).map(|n| (format!("tool_{n}"), "find symbol find the symbol and find every symbol that you find".to_owned())).collect();
     tools.insert(20, ("find_symbol".to_owned(), "Looks it up.".to_owned()));
     let tools = catalog(folder.path(), &tools);
     for query in ["find_symbol", "find symbol", "FindSymbol"] {
@@ -149,7 +156,10 @@ fn p41_node_not_on_the_path() {
     std::os::unix::fs::symlink(&host::nodes()[0], spaced.join("node")).expect("it is ours");
     both_launchers(|launcher| {
         let ran = typed(place, BODY, &["--launcher", launcher]).bare().run();
-        assert!(ran.code == Some(4) && ran.stderr.contains("no `node` found in PATH") && ran.stderr.contains("--node or CODEMODE_NODE"), "{ran:?}");
+        assert!(
+            ran.code == Some(4) && ran.stderr.contains("no `node` found in PATH") && ran.stderr.contains("--node or CODEMODE_NODE"),
+            "{ran:?}"
+        );
         for node in ["a folder with spaces/node".to_owned(), spaced.join("node").display().to_string()] {
             let ran = typed(place, BODY, &["--launcher", launcher, "--node", &node]).bare().run();
             assert_eq!((ran.stdout.as_str(), ran.code), ("4\n", Some(0)), "{ran:?}");
@@ -189,7 +199,9 @@ const NO_NAMESPACES: &str = r#"
 fn p50_no_user_namespaces() {
     let _turn = together();
     let root = nix::unistd::geteuid().is_root();
-    let possible = root && ordinary_user().is_some() && std::process::Command::new("unshare").args(["-U", "true"]).status().is_ok_and(|status| status.success());
+    let possible = root
+        && ordinary_user().is_some()
+        && std::process::Command::new("unshare").args(["-U", "true"]).status().is_ok_and(|status| status.success());
     if !host::has("root-with-user-namespaces", possible) {
         return;
     }
@@ -197,14 +209,25 @@ fn p50_no_user_namespaces() {
     let body = write(folder.path(), "body.js", BODY).display().to_string();
     let tools = write(folder.path(), "demo.json", std::fs::read(demo()).expect("it is there")).display().to_string();
     both_launchers(|launcher| {
-        let typed = |words: &[&str]| Typed::after(NO_NAMESPACES, folder.path(), [&["run", &body, "--tools", &tools, "--launcher", launcher], words].concat());
+        let typed = |words: &[&str]| {
+            Typed::after(NO_NAMESPACES, folder.path(), [&["run", &body, "--tools", &tools, "--launcher", launcher], words].concat())
+        };
         let ran = typed(&["--json"]).run();
         let report = ran.json();
         assert_eq!((ran.code, &report["value"]), (Some(0), &json!(4)), "{ran:?}");
-        let missing: Vec<&str> = report["isolation"]["walls"].as_array().expect("walls").iter().filter(|wall| wall["status"] == "unavailable").filter_map(|wall| wall["name"].as_str()).collect();
+        let missing: Vec<&str> = report["isolation"]["walls"]
+            .as_array()
+            .expect("walls")
+            .iter()
+            .filter(|wall| wall["status"] == "unavailable")
+            .filter_map(|wall| wall["name"].as_str())
+            .collect();
         assert_eq!(missing, ["namespaces", "empty_root"], "{report}");
         let ran = typed(&["--walls", "strict"]).run();
-        assert!(ran.code == Some(4) && ran.stderr.contains("wall namespaces is not available") && ran.stderr.contains("--walls strict"), "{ran:?}");
+        assert!(
+            ran.code == Some(4) && ran.stderr.contains("wall namespaces is not available") && ran.stderr.contains("--walls strict"),
+            "{ran:?}"
+        );
     });
 }
 
@@ -228,7 +251,8 @@ fn p52_the_callers_environment() {
     let folder = folder();
     let place = folder.path();
     let marker = place.join("marker");
-    let evil = write(place, "evil.js", format!("require('fs').writeFileSync({:?}, 'here')", marker.display().to_string())).display().to_string();
+    let evil =
+        write(place, "evil.js", format!("require('fs').writeFileSync({:?}, 'here')", marker.display().to_string())).display().to_string();
     let require = format!("--require {evil}");
     // Control: a plain Node does what it says.
     let plain = std::process::Command::new(&host::nodes()[0]).args(["-e", "0"]).env("NODE_OPTIONS", &require).status();

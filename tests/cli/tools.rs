@@ -77,7 +77,8 @@ fn denied_tools_are_nowhere() {
         assert_eq!(report["value"][0], "denied", "{report}");
         assert_eq!((&report["calls"][0]["state"], &report["telemetry"]["catalogSize"]), (&json!("denied"), &json!(8)), "{report}");
     }
-    let body = r#"return [(await openclaw.tools.search("counter")).map(t => t.id), await openclaw.tools.describe("count").catch(e => e.code)]"#;
+    let body =
+        r#"return [(await openclaw.tools.search("counter")).map(t => t.id), await openclaw.tools.describe("count").catch(e => e.code)]"#;
     let value = run(body, &deny).json();
     assert!(!value[0].to_string().contains("count") && value[1] == "denied", "{value}");
     let report = run("return (await openclaw.tools.search('echo')).length", &["--allow", "", "--json"]).json();

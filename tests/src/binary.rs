@@ -55,31 +55,17 @@ impl Typed {
     }
 
     /// The same from a shell, after `setup`: for limits, mounts and users that it should start under.
-    pub fn after<S: AsRef<OsStr>>(
-        setup: &str,
-        folder: &Path,
-        words: impl IntoIterator<Item = S>,
-    ) -> Typed {
+    pub fn after<S: AsRef<OsStr>>(setup: &str, folder: &Path, words: impl IntoIterator<Item = S>) -> Typed {
         let mut command = Command::new("sh");
-        command
-            .arg("-c")
-            .arg(format!("{setup}\nexec \"$0\" \"$@\""))
-            .arg(codemode());
+        command.arg("-c").arg(format!("{setup}\nexec \"$0\" \"$@\"")).arg(codemode());
         Typed::of(command, folder, words)
     }
 
-    fn of<S: AsRef<OsStr>>(
-        mut command: Command,
-        folder: &Path,
-        words: impl IntoIterator<Item = S>,
-    ) -> Typed {
+    fn of<S: AsRef<OsStr>>(mut command: Command, folder: &Path, words: impl IntoIterator<Item = S>) -> Typed {
         command.args(words).current_dir(folder);
         command.env("HOME", folder).env("TMPDIR", folder);
         command.env_remove("NO_COLOR").env("RUST_BACKTRACE", "0");
-        Typed {
-            command,
-            stdin: None,
-        }
+        Typed { command, stdin: None }
     }
 
     /// With a variable in its environment.
@@ -109,16 +95,8 @@ impl Typed {
     ///
     /// When it cannot be started.
     pub fn start(mut self) -> Child {
-        let input = if self.stdin.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        };
-        self.command
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+        let input = if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+        self.command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = self.command.spawn().expect("the program starts");
         if let Some(bytes) = self.stdin {
             let mut pipe = child.stdin.take().expect("it is piped");
@@ -154,11 +132,7 @@ pub fn finish(child: Child) -> Ran {
     };
     let output = output.expect("its pipes can be read");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ran {
-        code: output.status.code(),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 impl Ran {
@@ -187,17 +161,9 @@ impl Before {
     /// When orphans are left from before.
     pub fn look(folder: &Path) -> Before {
         nix::sys::prctl::set_child_subreaper(true).expect("Linux lets every process ask for it");
-        assert_eq!(
-            left(),
-            Vec::<String>::new(),
-            "left by a test before this one"
-        );
+        assert_eq!(left(), Vec::<String>::new(), "left by a test before this one");
         let folders = [folder, Path::new("/dev/shm")];
-        Before {
-            folders: folders
-                .map(|folder| (folder.to_owned(), files(folder)))
-                .to_vec(),
-        }
+        Before { folders: folders.map(|folder| (folder.to_owned(), files(folder))).to_vec() }
     }
 
     /// What is there now and was not, in words; nothing when nothing is.
@@ -221,20 +187,13 @@ impl Before {
 fn left() -> Vec<String> {
     let describe = |pid: i32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        format!(
-            "process {pid} {}",
-            String::from_utf8_lossy(&line).replace('\0', " ")
-        )
+        format!("process {pid} {}", String::from_utf8_lossy(&line).replace('\0', " "))
     };
     let alive = |pid: &i32| {
         let status = waitpid(Pid::from_raw(*pid), Some(WaitPidFlag::WNOHANG));
         !matches!(status, Ok(status) if status.pid().is_some())
     };
-    children_of(own_pid())
-        .into_iter()
-        .filter(alive)
-        .map(describe)
-        .collect()
+    children_of(own_pid()).into_iter().filter(alive).map(describe).collect()
 }
 
 fn files(folder: &Path) -> BTreeSet<PathBuf> {

@@ -84,9 +84,7 @@ impl JsonText {
     /// The text of a member that [`outline`] has passed.
     pub(crate) fn from_checked(text: &str, place: &'static str) -> Result<Self, Violation> {
         // serde_json has no unchecked way in, and looks at it once more. What passed the outline cannot fail here.
-        RawValue::from_string(text.to_owned())
-            .map(Self)
-            .map_err(|_| Violation::new(Kind::BadJson, place))
+        RawValue::from_string(text.to_owned()).map(Self).map_err(|_| Violation::new(Kind::BadJson, place))
     }
 }
 

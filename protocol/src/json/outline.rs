@@ -9,10 +9,7 @@ pub(super) struct Span {
 
 impl Span {
     pub(super) fn new(from: usize, to: usize) -> Self {
-        Self {
-            from: from as u32,
-            to: to as u32,
-        }
+        Self { from: from as u32, to: to as u32 }
     }
 
     pub(super) fn of<'a>(&self, text: &'a str) -> &'a str {
@@ -99,24 +96,16 @@ impl<'a> Outline<'a> {
         if level.more {
             return Err(TooMany);
         }
-        Ok(level
-            .listed()
-            .zip(0..)
-            .map(|(member, place)| self.member(member, place)))
+        Ok(level.listed().zip(0..).map(|(member, place)| self.member(member, place)))
     }
 
     /// The members of the object in a member of the outermost one.
-    pub(crate) fn inside(
-        &self,
-        entry: Entry<'a>,
-    ) -> Result<impl Iterator<Item = (&'a str, Entry<'a>)> + '_, TooMany> {
+    pub(crate) fn inside(&self, entry: Entry<'a>) -> Result<impl Iterator<Item = (&'a str, Entry<'a>)> + '_, TooMany> {
         let [_, level] = &self.levels;
         if level.more {
             return Err(TooMany);
         }
-        let here = level
-            .listed()
-            .filter(move |member| member.parent == entry.place);
+        let here = level.listed().filter(move |member| member.parent == entry.place);
         Ok(here.map(|member| self.member(member, u8::MAX)))
     }
 

@@ -14,16 +14,8 @@ use crate::violation::{Violation, ViolationKind as Kind};
 ///
 /// The first thing that is wrong, from left to right. A key that comes twice is noticed where its object ends.
 pub(crate) fn outline(text: &str) -> Result<Outline<'_>, Violation> {
-    let mut scan = Scan {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        keys: Vec::with_capacity(16),
-    };
-    let outline = Outline {
-        text,
-        levels: [Level::default(), Level::default()],
-    };
+    let mut scan = Scan { text, bytes: text.as_bytes(), at: 0, keys: Vec::with_capacity(16) };
+    let outline = Outline { text, levels: [Level::default(), Level::default()] };
     scan.run(outline)
 }
 
@@ -83,11 +75,7 @@ impl<'a> Scan<'a> {
                 if closed {
                     if depth == 0 {
                         self.blank();
-                        return if self.peek().is_none() {
-                            Ok(outline)
-                        } else {
-                            Err(bad("bytes behind the object"))
-                        };
+                        return if self.peek().is_none() { Ok(outline) } else { Err(bad("bytes behind the object")) };
                     }
                     let level = depth as usize - 1;
                     if let Some(place) = open.get_mut(level).and_then(Option::take) {
@@ -127,21 +115,13 @@ impl<'a> Scan<'a> {
     }
 
     /// A key and its colon; the value comes next.
-    fn member(
-        &mut self,
-        depth: u32,
-        open: &mut [Option<u8>; 2],
-        outline: &mut Outline<'a>,
-    ) -> Result<(), Violation> {
+    fn member(&mut self, depth: u32, open: &mut [Option<u8>; 2], outline: &mut Outline<'a>) -> Result<(), Violation> {
         if self.peek() != Some(b'"') {
             return Err(bad("key"));
         }
         let from = self.at + 1;
         let escaped = self.string()?;
-        let key = Key {
-            span: Span::new(from, self.at - 1),
-            escaped,
-        };
+        let key = Key { span: Span::new(from, self.at - 1), escaped };
         self.keys.push(key);
         self.blank();
         self.byte(b':')?;
@@ -176,20 +156,14 @@ impl<'a> Scan<'a> {
             // Small objects are nearly all there are, and comparing beats sorting there.
             for (index, key) in keys.iter().enumerate() {
                 let name = key.span.of(text);
-                if keys[..index]
-                    .iter()
-                    .any(|other| other.span.of(text) == name)
-                {
+                if keys[..index].iter().any(|other| other.span.of(text) == name) {
                     return Err(twice);
                 }
             }
         } else {
             // Sorting in place: a hash table would cost the memory that a hostile object asks for, and a chosen collision its time.
             keys.sort_unstable_by(|a, b| a.span.of(text).cmp(b.span.of(text)));
-            if keys
-                .windows(2)
-                .any(|pair| pair[0].span.of(text) == pair[1].span.of(text))
-            {
+            if keys.windows(2).any(|pair| pair[0].span.of(text) == pair[1].span.of(text)) {
                 return Err(twice);
             }
         }
@@ -248,8 +222,7 @@ impl<'a> Scan<'a> {
         // Fewer digits than this and no exponent are always below the largest double, 1.8e308.
         if exponent || self.at - from > 300 {
             // serde_json's own reading, not `str::parse`: at the very edge the two differ, and it is serde_json that will build the value.
-            let finite =
-                serde_json::from_str::<f64>(&self.text[from..self.at]).is_ok_and(f64::is_finite);
+            let finite = serde_json::from_str::<f64>(&self.text[from..self.at]).is_ok_and(f64::is_finite);
             if !finite {
                 return Err(Violation::new(Kind::NumberOutOfRange, "number"));
             }
@@ -262,11 +235,7 @@ impl<'a> Scan<'a> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == from {
-            Err(bad("number"))
-        } else {
-            Ok(())
-        }
+        if self.at == from { Err(bad("number")) } else { Ok(()) }
     }
 
     /// A string with its quotes; whether it has escapes.
@@ -316,10 +285,7 @@ impl<'a> Scan<'a> {
     }
 
     fn unit(&mut self) -> Result<u32, Violation> {
-        let digits = self
-            .bytes
-            .get(self.at..self.at + 4)
-            .ok_or(bad("end of text"))?;
+        let digits = self.bytes.get(self.at..self.at + 4).ok_or(bad("end of text"))?;
         let mut unit = 0;
         for &digit in digits {
             unit = unit * 16 + char::from(digit).to_digit(16).ok_or(bad("escape"))?;
@@ -350,10 +316,7 @@ pub(super) fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
         }
         at += 8;
     }
-    while bytes
-        .get(at)
-        .is_some_and(|&byte| byte != b'"' && byte != b'\\' && byte >= 0x20)
-    {
+    while bytes.get(at).is_some_and(|&byte| byte != b'"' && byte != b'\\' && byte >= 0x20) {
         at += 1;
     }
     at

@@ -4,10 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::{ChildVerdict, Level, ValueType};
-use super::{
-    ERROR_NUMBER, Envelope, RequestId, error_fields, no_id, optional_json, optional_string, part,
-    request_id,
-};
+use super::{ERROR_NUMBER, Envelope, RequestId, error_fields, no_id, optional_json, optional_string, part, request_id};
 use crate::fields::{Fields, any, integer, object, string};
 use crate::json::{Entry, JsonText, Outline, outline};
 use crate::violation::{Violation, ViolationKind as Kind};
@@ -148,33 +145,19 @@ impl FromChild {
             Envelope::Result { id, result } => {
                 let mut fields = Fields::inside(&outline, result, "result")?;
                 let value = any(fields.required("value", "result.value")?, "result.value")?;
-                let value_type = ValueType::read(
-                    fields.required("valueType", "result.valueType")?,
-                    "result.valueType",
-                )?;
+                let value_type = ValueType::read(fields.required("valueType", "result.valueType")?, "result.valueType")?;
                 fields.finish()?;
-                Ok(Self::Answer {
-                    id,
-                    answer: RunAnswer::Returned(Returned { value, value_type }),
-                })
+                Ok(Self::Answer { id, answer: RunAnswer::Returned(Returned { value, value_type }) })
             }
             Envelope::Error { id, error } => {
                 let (message, data) = error_fields(&outline, error)?;
                 let error = RunError::read(message, data)?;
-                Ok(Self::Answer {
-                    id,
-                    answer: RunAnswer::Failed(Box::new(error)),
-                })
+                Ok(Self::Answer { id, answer: RunAnswer::Failed(Box::new(error)) })
             }
         }
     }
 
-    fn call<'a>(
-        outline: &Outline<'a>,
-        method: &str,
-        id: Option<RequestId>,
-        params: Entry<'a>,
-    ) -> Result<Self, Violation> {
+    fn call<'a>(outline: &Outline<'a>, method: &str, id: Option<RequestId>, params: Entry<'a>) -> Result<Self, Violation> {
         let fields = |place| Fields::inside(outline, params, place);
         match method {
             "hello" => {
@@ -189,25 +172,16 @@ impl FromChild {
                 let id = request_id(id)?;
                 let mut fields = fields("search params")?;
                 let query = string(fields.required("query", "params.query")?, "params.query")?;
-                let limit = fields
-                    .optional("limit")
-                    .map(|limit| integer(limit, 0, "params.limit"))
-                    .transpose()?;
+                let limit = fields.optional("limit").map(|limit| integer(limit, 0, "params.limit")).transpose()?;
                 fields.finish()?;
-                Ok(Self::Request(Request {
-                    id,
-                    ask: Ask::Search { query, limit },
-                }))
+                Ok(Self::Request(Request { id, ask: Ask::Search { query, limit } }))
             }
             "openclaw.tools.describe" => {
                 let id = request_id(id)?;
                 let mut fields = fields("describe params")?;
                 let tool = string(fields.required("id", "params.id")?, "params.id")?;
                 fields.finish()?;
-                Ok(Self::Request(Request {
-                    id,
-                    ask: Ask::Describe { id: tool },
-                }))
+                Ok(Self::Request(Request { id, ask: Ask::Describe { id: tool } }))
             }
             "openclaw.tools.call" => {
                 let id = request_id(id)?;
@@ -215,10 +189,7 @@ impl FromChild {
                 let tool = string(fields.required("id", "params.id")?, "params.id")?;
                 let args = object(fields.required("args", "params.args")?, "params.args")?;
                 fields.finish()?;
-                Ok(Self::Request(Request {
-                    id,
-                    ask: Ask::Call { id: tool, args },
-                }))
+                Ok(Self::Request(Request { id, ask: Ask::Call { id: tool, args } }))
             }
             // `run`: only the supervisor has it.
             _ => Err(Violation::new(Kind::UnknownMethod, "method")),
@@ -228,19 +199,13 @@ impl FromChild {
 
 impl Hello {
     fn read(mut fields: Fields<'_>) -> Result<Self, Violation> {
-        let protocol = integer(
-            fields.required("protocol", "params.protocol")?,
-            1,
-            "params.protocol",
-        )?;
+        let protocol = integer(fields.required("protocol", "params.protocol")?, 1, "params.protocol")?;
         if protocol != crate::PROTOCOL {
-            return Err(Violation::new(Kind::BadValue, "params.protocol")
-                .with_numbers(protocol, crate::PROTOCOL));
+            return Err(Violation::new(Kind::BadValue, "params.protocol").with_numbers(protocol, crate::PROTOCOL));
         }
         let node = string(fields.required("node", "params.node")?, "params.node")?;
         if node.len() > MAX_NODE_BYTES {
-            return Err(Violation::new(Kind::BadValue, "params.node")
-                .with_numbers(node.len() as u64, MAX_NODE_BYTES as u64));
+            return Err(Violation::new(Kind::BadValue, "params.node").with_numbers(node.len() as u64, MAX_NODE_BYTES as u64));
         }
         fields.finish()?;
         Ok(Self { node })
@@ -251,15 +216,9 @@ impl Console {
     fn read(mut fields: Fields<'_>) -> Result<Self, Violation> {
         let level = Level::read(fields.required("level", "params.level")?, "params.level")?;
         let text = string(fields.required("text", "params.text")?, "params.text")?;
-        let dropped = fields
-            .optional("dropped")
-            .map_or(Ok(0), |dropped| integer(dropped, 0, "params.dropped"))?;
+        let dropped = fields.optional("dropped").map_or(Ok(0), |dropped| integer(dropped, 0, "params.dropped"))?;
         fields.finish()?;
-        Ok(Self {
-            level,
-            text,
-            dropped,
-        })
+        Ok(Self { level, text, dropped })
     }
 }
 
@@ -269,38 +228,20 @@ impl RunError {
         let mut fields = Fields::root(&outline, "error.data")?;
         let code = ChildVerdict::read(fields.required("code", "data.code")?, "data.code")?;
         let name = string(fields.required("name", "data.name")?, "data.name")?;
-        let line = fields
-            .optional("line")
-            .map(|line| integer(line, 1, "data.line"))
-            .transpose()?;
-        let column = fields
-            .optional("column")
-            .map(|column| integer(column, 1, "data.column"))
-            .transpose()?;
+        let line = fields.optional("line").map(|line| integer(line, 1, "data.line")).transpose()?;
+        let column = fields.optional("column").map(|column| integer(column, 1, "data.column")).transpose()?;
         let stack = optional_string(&mut fields, "stack", "data.stack")?;
         let data = optional_json(&mut fields, "data", "data.data")?;
         // The two say one thing together, so one without the other says nothing.
         let returned = if fields.has("value") || fields.has("valueType") {
             let value = any(fields.required("value", "data.value")?, "data.value")?;
-            let value_type = ValueType::read(
-                fields.required("valueType", "data.valueType")?,
-                "data.valueType",
-            )?;
+            let value_type = ValueType::read(fields.required("valueType", "data.valueType")?, "data.valueType")?;
             Some(Returned { value, value_type })
         } else {
             None
         };
         fields.finish()?;
-        Ok(Self {
-            code,
-            name,
-            message,
-            line,
-            column,
-            stack,
-            data,
-            returned,
-        })
+        Ok(Self { code, name, message, line, column, stack, data, returned })
     }
 }
 
@@ -312,64 +253,27 @@ impl Serialize for FromChild {
         match self {
             Self::Hello(Hello { node }) => {
                 map.serialize_entry("method", "hello")?;
-                map.serialize_entry(
-                    "params",
-                    &HelloText {
-                        protocol: crate::PROTOCOL,
-                        node,
-                    },
-                )?;
+                map.serialize_entry("params", &HelloText { protocol: crate::PROTOCOL, node })?;
             }
-            Self::Console(Console {
-                level,
-                text,
-                dropped,
-            }) => {
+            Self::Console(Console { level, text, dropped }) => {
                 map.serialize_entry("method", "console")?;
                 let dropped = (*dropped > 0).then_some(*dropped);
-                map.serialize_entry(
-                    "params",
-                    &ConsoleText {
-                        level: *level,
-                        text,
-                        dropped,
-                    },
-                )?;
+                map.serialize_entry("params", &ConsoleText { level: *level, text, dropped })?;
             }
             Self::Request(Request { id, ask }) => {
                 map.serialize_entry("id", &id.get())?;
                 map.serialize_entry("method", ask.method())?;
                 match ask {
-                    Ask::Search { query, limit } => map.serialize_entry(
-                        "params",
-                        &SearchText {
-                            query,
-                            limit: *limit,
-                        },
-                    )?,
+                    Ask::Search { query, limit } => map.serialize_entry("params", &SearchText { query, limit: *limit })?,
                     Ask::Describe { id } => map.serialize_entry("params", &DescribeText { id })?,
-                    Ask::Call { id, args } => {
-                        map.serialize_entry("params", &CallText { id, args })?
-                    }
+                    Ask::Call { id, args } => map.serialize_entry("params", &CallText { id, args })?,
                 }
             }
-            Self::Answer {
-                id,
-                answer: RunAnswer::Returned(Returned { value, value_type }),
-            } => {
+            Self::Answer { id, answer: RunAnswer::Returned(Returned { value, value_type }) } => {
                 map.serialize_entry("id", &id.get())?;
-                map.serialize_entry(
-                    "result",
-                    &ReturnedText {
-                        value,
-                        value_type: *value_type,
-                    },
-                )?;
+                map.serialize_entry("result", &ReturnedText { value, value_type: *value_type })?;
             }
-            Self::Answer {
-                id,
-                answer: RunAnswer::Failed(error),
-            } => {
+            Self::Answer { id, answer: RunAnswer::Failed(error) } => {
                 map.serialize_entry("id", &id.get())?;
                 let data = ErrorData {
                     code: error.code,
@@ -381,14 +285,7 @@ impl Serialize for FromChild {
                     value: error.returned.as_ref().map(|returned| &returned.value),
                     value_type: error.returned.as_ref().map(|returned| returned.value_type),
                 };
-                map.serialize_entry(
-                    "error",
-                    &ErrorText {
-                        code: ERROR_NUMBER,
-                        message: &error.message,
-                        data,
-                    },
-                )?;
+                map.serialize_entry("error", &ErrorText { code: ERROR_NUMBER, message: &error.message, data })?;
             }
         }
         map.end()

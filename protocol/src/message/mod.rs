@@ -34,11 +34,7 @@ impl RequestId {
     /// `None` for 0 and above 2^53 - 1.
     #[must_use]
     pub const fn new(id: u64) -> Option<Self> {
-        if id == 0 || id > MAX_INTEGER {
-            None
-        } else {
-            Some(Self(id))
-        }
+        if id == 0 || id > MAX_INTEGER { None } else { Some(Self(id)) }
     }
 
     /// The number.
@@ -50,11 +46,7 @@ impl RequestId {
     /// The id after this one; at the end of the range it stays, and so is out of order.
     #[must_use]
     pub(crate) const fn following(self) -> Self {
-        if self.0 == MAX_INTEGER {
-            self
-        } else {
-            Self(self.0 + 1)
-        }
+        if self.0 == MAX_INTEGER { self } else { Self(self.0 + 1) }
     }
 }
 
@@ -66,19 +58,9 @@ impl fmt::Display for RequestId {
 
 /// A message by its outer fields, before it is known what they hold.
 enum Envelope<'a> {
-    Call {
-        method: &'a str,
-        id: Option<RequestId>,
-        params: Entry<'a>,
-    },
-    Result {
-        id: RequestId,
-        result: Entry<'a>,
-    },
-    Error {
-        id: RequestId,
-        error: Entry<'a>,
-    },
+    Call { method: &'a str, id: Option<RequestId>, params: Entry<'a> },
+    Result { id: RequestId, result: Entry<'a> },
+    Error { id: RequestId, error: Entry<'a> },
 }
 
 impl<'a> Envelope<'a> {
@@ -91,36 +73,20 @@ impl<'a> Envelope<'a> {
         let id = fields.optional("id").map(id).transpose()?;
         let envelope = if let Some(method) = fields.optional("method") {
             // Compared as it stands: a method written with escapes is none of ours.
-            let method = method
-                .value
-                .strip_prefix('"')
-                .and_then(|rest| rest.strip_suffix('"'));
+            let method = method.value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
             let method = method.ok_or(Violation::new(Kind::WrongType, "method"))?;
             // An unknown method is the better name for what is wrong, whatever else the message has.
             if !METHODS.contains(&method) {
                 return Err(Violation::new(Kind::UnknownMethod, "method"));
             }
-            Self::Call {
-                method,
-                id,
-                params: fields.required("params", "params")?,
-            }
+            Self::Call { method, id, params: fields.required("params", "params")? }
         } else if let Some(result) = fields.optional("result") {
-            Self::Result {
-                id: id.ok_or(Violation::new(Kind::MissingField, "id"))?,
-                result,
-            }
+            Self::Result { id: id.ok_or(Violation::new(Kind::MissingField, "id"))?, result }
         } else if let Some(error) = fields.optional("error") {
-            Self::Error {
-                id: id.ok_or(Violation::new(Kind::MissingField, "id"))?,
-                error,
-            }
+            Self::Error { id: id.ok_or(Violation::new(Kind::MissingField, "id"))?, error }
         } else {
             // Whatever else it has: it has nothing that makes it a message.
-            return Err(Violation::new(
-                Kind::MissingField,
-                "method, result or error",
-            ));
+            return Err(Violation::new(Kind::MissingField, "method, result or error"));
         };
         fields.finish()?;
         Ok(envelope)
@@ -128,20 +94,10 @@ impl<'a> Envelope<'a> {
 }
 
 /// The methods of both directions.
-const METHODS: [&str; 6] = [
-    "hello",
-    "console",
-    "openclaw.tools.search",
-    "openclaw.tools.describe",
-    "openclaw.tools.call",
-    "run",
-];
+const METHODS: [&str; 6] = ["hello", "console", "openclaw.tools.search", "openclaw.tools.describe", "openclaw.tools.call", "run"];
 
 fn id(entry: Entry<'_>) -> Result<RequestId, Violation> {
-    integer(entry, 1, "id")
-        .ok()
-        .and_then(RequestId::new)
-        .ok_or(Violation::new(Kind::BadId, "id"))
+    integer(entry, 1, "id").ok().and_then(RequestId::new).ok_or(Violation::new(Kind::BadId, "id"))
 }
 
 fn request_id(id: Option<RequestId>) -> Result<RequestId, Violation> {
@@ -149,35 +105,18 @@ fn request_id(id: Option<RequestId>) -> Result<RequestId, Violation> {
 }
 
 fn no_id(id: Option<RequestId>) -> Result<(), Violation> {
-    if id.is_some() {
-        Err(Violation::new(Kind::UnknownField, "id of a notification"))
-    } else {
-        Ok(())
-    }
+    if id.is_some() { Err(Violation::new(Kind::UnknownField, "id of a notification")) } else { Ok(()) }
 }
 
 /// The three fields of a JSON-RPC error: the message, and the text of `data`.
-fn error_fields<'a>(
-    outline: &Outline<'a>,
-    error: Entry<'a>,
-) -> Result<(String, &'a str), Violation> {
+fn error_fields<'a>(outline: &Outline<'a>, error: Entry<'a>) -> Result<(String, &'a str), Violation> {
     let mut fields = Fields::inside(outline, error, "error")?;
     let code = fields.required("code", "error.code")?.value;
     if code.parse() != Ok(ERROR_NUMBER) {
         let number = code.starts_with(|first: char| first == '-' || first.is_ascii_digit());
-        return Err(Violation::new(
-            if number {
-                Kind::BadValue
-            } else {
-                Kind::WrongType
-            },
-            "error.code",
-        ));
+        return Err(Violation::new(if number { Kind::BadValue } else { Kind::WrongType }, "error.code"));
     }
-    let message = crate::fields::string(
-        fields.required("message", "error.message")?,
-        "error.message",
-    )?;
+    let message = crate::fields::string(fields.required("message", "error.message")?, "error.message")?;
     let data = fields.required("data", "error.data")?.value;
     fields.finish()?;
     if !data.starts_with('{') {
@@ -191,24 +130,10 @@ fn part(text: &str) -> Result<Outline<'_>, Violation> {
     outline(text)
 }
 
-fn optional_json(
-    fields: &mut Fields<'_>,
-    name: &str,
-    place: &'static str,
-) -> Result<Option<JsonText>, Violation> {
-    fields
-        .optional(name)
-        .map(|entry| any(entry, place))
-        .transpose()
+fn optional_json(fields: &mut Fields<'_>, name: &str, place: &'static str) -> Result<Option<JsonText>, Violation> {
+    fields.optional(name).map(|entry| any(entry, place)).transpose()
 }
 
-fn optional_string(
-    fields: &mut Fields<'_>,
-    name: &str,
-    place: &'static str,
-) -> Result<Option<String>, Violation> {
-    fields
-        .optional(name)
-        .map(|entry| crate::fields::string(entry, place))
-        .transpose()
+fn optional_string(fields: &mut Fields<'_>, name: &str, place: &'static str) -> Result<Option<String>, Violation> {
+    fields.optional(name).map(|entry| crate::fields::string(entry, place)).transpose()
 }

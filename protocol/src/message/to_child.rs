@@ -5,9 +5,7 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{
-    CallCode, ERROR_NUMBER, Envelope, RequestId, error_fields, optional_json, part, request_id,
-};
+use super::{CallCode, ERROR_NUMBER, Envelope, RequestId, error_fields, optional_json, part, request_id};
 use crate::fields::{Fields, any, integer, string};
 use crate::json::{JsonText, outline};
 use crate::limits::WireLimits;
@@ -55,16 +53,10 @@ impl Seed {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        if text.len() != 32
-            || !text
-                .bytes()
-                .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-        {
+        if text.len() != 32 || !text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
             return None;
         }
-        u128::from_str_radix(text, 16)
-            .ok()
-            .map(|bits| Self(bits.to_be_bytes()))
+        u128::from_str_radix(text, 16).ok().map(|bits| Self(bits.to_be_bytes()))
     }
 }
 
@@ -99,13 +91,7 @@ impl WireError {
     /// An error with no tool and no data.
     #[must_use]
     pub fn new(code: CallCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            name: "ToolError".to_owned(),
-            tool_id: None,
-            data: None,
-        }
+        Self { code, message: message.into(), name: "ToolError".to_owned(), tool_id: None, data: None }
     }
 
     /// The tool that it is about.
@@ -131,16 +117,9 @@ impl WireError {
             entry if entry.value == "null" => None,
             entry => Some(string(entry, "data.toolId")?),
         };
-        let data =
-            optional_json(&mut fields, "data", "data.data")?.filter(|data| data.text() != "null");
+        let data = optional_json(&mut fields, "data", "data.data")?.filter(|data| data.text() != "null");
         fields.finish()?;
-        Ok(Self {
-            code,
-            message,
-            name,
-            tool_id,
-            data,
-        })
+        Ok(Self { code, message, name, tool_id, data })
     }
 }
 
@@ -153,39 +132,21 @@ impl ToChild {
     pub fn parse(text: &str) -> Result<Self, Violation> {
         let outline = outline(text)?;
         match Envelope::read(&outline)? {
-            Envelope::Call {
-                method: "run",
-                id,
-                params,
-            } => {
+            Envelope::Call { method: "run", id, params } => {
                 let id = request_id(id)?;
                 let mut fields = Fields::inside(&outline, params, "run params")?;
                 let body = string(fields.required("body", "params.body")?, "params.body")?;
                 let seed = string(fields.required("seed", "params.seed")?, "params.seed")?;
-                let seed =
-                    Seed::parse(&seed).ok_or(Violation::new(Kind::BadValue, "params.seed"))?;
+                let seed = Seed::parse(&seed).ok_or(Violation::new(Kind::BadValue, "params.seed"))?;
                 let limits = fields.required("limits", "params.limits")?.value;
                 fields.finish()?;
-                Ok(Self::Run {
-                    id,
-                    run: Run {
-                        body,
-                        seed,
-                        limits: read_limits(limits)?,
-                    },
-                })
+                Ok(Self::Run { id, run: Run { body, seed, limits: read_limits(limits)? } })
             }
             Envelope::Call { .. } => Err(Violation::new(Kind::UnknownMethod, "method")),
-            Envelope::Result { id, result } => Ok(Self::Reply {
-                id,
-                result: Ok(any(result, "result")?),
-            }),
+            Envelope::Result { id, result } => Ok(Self::Reply { id, result: Ok(any(result, "result")?) }),
             Envelope::Error { id, error } => {
                 let (message, data) = error_fields(&outline, error)?;
-                Ok(Self::Reply {
-                    id,
-                    result: Err(WireError::read(message, data)?),
-                })
+                Ok(Self::Reply { id, result: Err(WireError::read(message, data)?) })
             }
         }
     }
@@ -197,8 +158,7 @@ fn read_limits(text: &str) -> Result<WireLimits, Violation> {
     }
     let outline = part(text)?;
     let mut fields = Fields::root(&outline, "params.limits")?;
-    let mut take =
-        |name: &str| integer(fields.required(name, "params.limits")?, 0, "params.limits");
+    let mut take = |name: &str| integer(fields.required(name, "params.limits")?, 0, "params.limits");
     let limits = WireLimits {
         in_flight: take("inFlight")?,
         requests: take("requests")?,
@@ -226,26 +186,17 @@ enum Content<'a, T: ?Sized> {
 
 impl<'a> ToChildText<'a, ()> {
     pub(crate) fn run(run: &'a Run) -> Self {
-        Self {
-            id: RequestId::FIRST,
-            content: Content::Run(run),
-        }
+        Self { id: RequestId::FIRST, content: Content::Run(run) }
     }
 
     pub(crate) fn error(id: RequestId, error: &'a WireError) -> Self {
-        Self {
-            id,
-            content: Content::Error(error),
-        }
+        Self { id, content: Content::Error(error) }
     }
 }
 
 impl<'a, T: ?Sized> ToChildText<'a, T> {
     pub(crate) fn value(id: RequestId, value: &'a T) -> Self {
-        Self {
-            id,
-            content: Content::Value(value),
-        }
+        Self { id, content: Content::Value(value) }
     }
 }
 
@@ -257,31 +208,12 @@ impl<T: Serialize + ?Sized> Serialize for ToChildText<'_, T> {
         match self.content {
             Content::Run(run) => {
                 map.serialize_entry("method", "run")?;
-                map.serialize_entry(
-                    "params",
-                    &RunParams {
-                        body: &run.body,
-                        seed: run.seed,
-                        limits: &run.limits,
-                    },
-                )?;
+                map.serialize_entry("params", &RunParams { body: &run.body, seed: run.seed, limits: &run.limits })?;
             }
             Content::Value(value) => map.serialize_entry("result", value)?,
             Content::Error(error) => {
-                let data = ErrorData {
-                    code: error.code,
-                    name: &error.name,
-                    tool_id: error.tool_id.as_deref(),
-                    data: error.data.as_ref(),
-                };
-                map.serialize_entry(
-                    "error",
-                    &ErrorText {
-                        code: ERROR_NUMBER,
-                        message: &error.message,
-                        data,
-                    },
-                )?;
+                let data = ErrorData { code: error.code, name: &error.name, tool_id: error.tool_id.as_deref(), data: error.data.as_ref() };
+                map.serialize_entry("error", &ErrorText { code: ERROR_NUMBER, message: &error.message, data })?;
             }
         }
         map.end()

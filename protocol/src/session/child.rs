@@ -60,14 +60,7 @@ impl ChildSession {
     /// A session in which nothing was said yet.
     #[must_use]
     pub fn new(limit: FrameLimit) -> Self {
-        Self {
-            limit,
-            hello: false,
-            run: None,
-            answered: false,
-            next: RequestId::FIRST,
-            open: Vec::new(),
-        }
+        Self { limit, hello: false, run: None, answered: false, next: RequestId::FIRST, open: Vec::new() }
     }
 
     /// Reads one frame of the supervisor. The child trusts the supervisor; it checks so that a bug ends a run instead of confusing it.
@@ -89,10 +82,7 @@ impl ChildSession {
             }
             ToChild::Run { run, .. } => self.run = Some(run.limits),
             ToChild::Reply { id, .. } => {
-                let place = self
-                    .open
-                    .binary_search(id)
-                    .map_err(|_| Violation::new(Kind::Unasked, "reply"))?;
+                let place = self.open.binary_search(id).map_err(|_| Violation::new(Kind::Unasked, "reply"))?;
                 self.open.remove(place);
             }
         }
@@ -156,10 +146,7 @@ impl ChildSession {
         if !self.open.is_empty() {
             return Err(TurnError::Open);
         }
-        let frame = self.encode(&FromChild::Answer {
-            id: RequestId::FIRST,
-            answer,
-        })?;
+        let frame = self.encode(&FromChild::Answer { id: RequestId::FIRST, answer })?;
         self.answered = true;
         Ok(frame)
     }
@@ -173,14 +160,8 @@ impl ChildSession {
 
     fn encode(&self, message: &FromChild) -> Result<Vec<u8>, TurnError> {
         let hint = match message {
-            FromChild::Request(Request {
-                ask: Ask::Call { args, .. },
-                ..
-            }) => args.bytes(),
-            FromChild::Answer {
-                answer: RunAnswer::Returned(returned),
-                ..
-            } => JsonText::bytes(&returned.value),
+            FromChild::Request(Request { ask: Ask::Call { args, .. }, .. }) => args.bytes(),
+            FromChild::Answer { answer: RunAnswer::Returned(returned), .. } => JsonText::bytes(&returned.value),
             _ => 0,
         };
         Ok(encode_checked(message, hint + 256, self.limit)?)

@@ -48,10 +48,7 @@ impl fmt::Display for ReplyError {
         match self {
             Self::NotOpen => write!(f, "no request with this id is open"),
             Self::OutOfTurn => write!(f, "this message was sent before, or the run is over"),
-            Self::TooLong { length, limit } => write!(
-                f,
-                "the message has {length} bytes, a frame may have {limit}"
-            ),
+            Self::TooLong { length, limit } => write!(f, "the message has {length} bytes, a frame may have {limit}"),
             Self::TooDeep => write!(f, "the value is nested deeper than {MAX_DEPTH} levels"),
             Self::NotJson => write!(f, "the value has no JSON"),
         }
@@ -63,9 +60,7 @@ impl std::error::Error for ReplyError {}
 impl From<EncodeError> for ReplyError {
     fn from(error: EncodeError) -> Self {
         match error {
-            EncodeError::Frame(FrameError::TooLong { length, limit }) => {
-                Self::TooLong { length, limit }
-            }
+            EncodeError::Frame(FrameError::TooLong { length, limit }) => Self::TooLong { length, limit },
             // A message is never empty, and the other errors are of reading.
             EncodeError::Frame(_) | EncodeError::Json => Self::NotJson,
         }
@@ -73,15 +68,7 @@ impl From<EncodeError> for ReplyError {
 }
 
 /// The frame of a message that holds a value of somebody else.
-fn encode_checked<T: Serialize + ?Sized>(
-    message: &T,
-    hint: usize,
-    limit: FrameLimit,
-) -> Result<Vec<u8>, ReplyError> {
+fn encode_checked<T: Serialize + ?Sized>(message: &T, hint: usize, limit: FrameLimit) -> Result<Vec<u8>, ReplyError> {
     let frame = encode_message(message, hint, limit)?;
-    if depth(&frame[PREFIX_BYTES..]) > MAX_DEPTH {
-        Err(ReplyError::TooDeep)
-    } else {
-        Ok(frame)
-    }
+    if depth(&frame[PREFIX_BYTES..]) > MAX_DEPTH { Err(ReplyError::TooDeep) } else { Ok(frame) }
 }

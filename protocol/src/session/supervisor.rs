@@ -5,9 +5,7 @@ use serde::Serialize;
 use super::{ReplyError, encode_checked};
 use crate::frame::{Frame, FrameLimit, encode_message};
 use crate::limits::{REFUSALS, RunLimits};
-use crate::message::{
-    Console, FromChild, Hello, Request, RequestId, Run, RunAnswer, ToChildText, WireError,
-};
+use crate::message::{Console, FromChild, Hello, Request, RequestId, Run, RunAnswer, ToChildText, WireError};
 use crate::violation::{Violation, ViolationKind as Kind};
 
 /// What a legal message of the child means for the run.
@@ -74,10 +72,7 @@ impl SupervisorSession {
             return Err(Violation::new(Kind::TooLate, "session"));
         }
         let received = FromChild::parse(frame.text()).and_then(|message| self.admit(message));
-        if matches!(
-            received,
-            Err(_) | Ok(Received::CallLimit | Received::Answer(_))
-        ) {
+        if matches!(received, Err(_) | Ok(Received::CallLimit | Received::Answer(_))) {
             self.over = true;
         }
         received
@@ -91,10 +86,7 @@ impl SupervisorSession {
             FromChild::Hello(hello) => hello,
             _ if !self.hello => return Err(Violation::new(Kind::TooEarly, "message before hello")),
             _ if !self.run => {
-                return Err(Violation::new(
-                    Kind::TooEarly,
-                    "message before the run request",
-                ));
+                return Err(Violation::new(Kind::TooEarly, "message before the run request"));
             }
             FromChild::Console(console) => return Ok(Received::Console(console)),
             FromChild::Request(request) => return self.admit_request(request),
@@ -103,8 +95,7 @@ impl SupervisorSession {
                     return Err(Violation::new(Kind::Unasked, "answer"));
                 }
                 if !self.open.is_empty() {
-                    return Err(Violation::new(Kind::OpenRequests, "answer")
-                        .with_numbers(self.open.len() as u64, 0));
+                    return Err(Violation::new(Kind::OpenRequests, "answer").with_numbers(self.open.len() as u64, 0));
                 }
                 return Ok(Received::Answer(answer));
             }
@@ -115,8 +106,7 @@ impl SupervisorSession {
 
     fn admit_request(&mut self, request: Request) -> Result<Received, Violation> {
         if request.id != self.next {
-            return Err(Violation::new(Kind::IdOutOfOrder, "request id")
-                .with_numbers(request.id.get(), self.next.get()));
+            return Err(Violation::new(Kind::IdOutOfOrder, "request id").with_numbers(request.id.get(), self.next.get()));
         }
         let count = request.id.get();
         if count > self.budget + REFUSALS {
@@ -124,11 +114,7 @@ impl SupervisorSession {
         }
         self.next = request.id.following();
         self.open.push(request.id);
-        Ok(if count > self.budget {
-            Received::OverBudget(request)
-        } else {
-            Received::Request(request)
-        })
+        Ok(if count > self.budget { Received::OverBudget(request) } else { Received::Request(request) })
     }
 
     /// How many requests of the child wait for a reply.
@@ -181,11 +167,7 @@ impl SupervisorSession {
     /// # Errors
     ///
     /// When the id is not open, or the value does not fit into a frame. In the second case the request stays open for [`refuse`](Self::refuse).
-    pub fn reply<T: Serialize + ?Sized>(
-        &mut self,
-        id: RequestId,
-        value: &T,
-    ) -> Result<Vec<u8>, ReplyError> {
+    pub fn reply<T: Serialize + ?Sized>(&mut self, id: RequestId, value: &T) -> Result<Vec<u8>, ReplyError> {
         let place = self.place(id)?;
         let frame = encode_checked(&ToChildText::value(id, value), 256, self.limit)?;
         self.open.remove(place);
@@ -199,18 +181,12 @@ impl SupervisorSession {
     /// When the id is not open, or the error does not fit into a frame; then the request stays open.
     pub fn refuse(&mut self, id: RequestId, error: &WireError) -> Result<Vec<u8>, ReplyError> {
         let place = self.place(id)?;
-        let frame = encode_checked(
-            &ToChildText::error(id, error),
-            256 + error.message.len(),
-            self.limit,
-        )?;
+        let frame = encode_checked(&ToChildText::error(id, error), 256 + error.message.len(), self.limit)?;
         self.open.remove(place);
         Ok(frame)
     }
 
     fn place(&self, id: RequestId) -> Result<usize, ReplyError> {
-        self.open
-            .binary_search(&id)
-            .map_err(|_| ReplyError::NotOpen)
+        self.open.binary_search(&id).map_err(|_| ReplyError::NotOpen)
     }
 }

@@ -5,8 +5,8 @@
 //! and the bridge comes back to the gate. A template rehearses once for all its forks (what is compiled and shaped then is theirs too), a fork for
 //! itself (so that its own copies of pages are in place). No process reads a byte that came from a body before it is armed.
 
-use crate::hooks::EXIT_ABORTED;
 use crate::EXIT_NOT_JAILED;
+use crate::hooks::EXIT_ABORTED;
 use crate::stage_one::{BRIDGE, Outcome, REPORT, answer_to, parent_death, plan, tell, tell_as};
 use crate::sys::{self, SigInfo};
 use crate::wire::{Event, FLAG_TEMPLATE, ORDER_LEN, Order, Plan, Step};

@@ -23,7 +23,8 @@ pub fn empty() -> Result<(), (u64, sys::Errno)> {
     let mut last = (12, 0);
     let place = PLACES.iter().find(|place| {
         // One page, one inode (the root itself): room for nothing.
-        let made = sys::mount(Some(c"none"), place, Some(c"tmpfs"), MS_NOSUID | MS_NODEV | MS_NOEXEC, Some(c"size=4k,nr_inodes=1,mode=0555"));
+        let made =
+            sys::mount(Some(c"none"), place, Some(c"tmpfs"), MS_NOSUID | MS_NODEV | MS_NOEXEC, Some(c"size=4k,nr_inodes=1,mode=0555"));
         made.map_err(|errno| last.1 = errno).is_ok()
     });
     sys::chdir(place.ok_or(last)?).map_err(|errno| (13, errno))?;

@@ -394,7 +394,8 @@ fn set_handler(signal: c_int, handler: usize) {
     const SA_SIGINFO: c_int = 4;
     const SA_RESETHAND: c_int = 1 << 31;
     let once = if FAULTS.contains(&signal) { SA_RESETHAND } else { 0 };
-    let mut action = SigAction { handler, mask: SigSet([0; 16]), flags: if handler == SIG_DFL { 0 } else { SA_SIGINFO | once }, restorer: 0 };
+    let mut action =
+        SigAction { handler, mask: SigSet([0; 16]), flags: if handler == SIG_DFL { 0 } else { SA_SIGINFO | once }, restorer: 0 };
     // SAFETY: `action` has glibc's layout of `struct sigaction`; a handler is a function of the type SA_SIGINFO asks for (set_traps).
     // Signals that cannot be set answer an error, which is what we want of them.
     unsafe {

@@ -18,11 +18,7 @@ const MAX_FILL: u64 = 64;
 
 /// An example that fits the schema.
 pub(super) fn fitting(schema: &Value) -> Value {
-    Maker {
-        root: schema,
-        parts: 0,
-    }
-    .value(schema, 0, 0)
+    Maker { root: schema, parts: 0 }.value(schema, 0, 0)
 }
 
 struct Maker<'a> {
@@ -47,15 +43,8 @@ impl<'a> Maker<'a> {
         if let Some(value) = offered {
             return value.clone();
         }
-        if let Some(target) = map
-            .get("$ref")
-            .and_then(Value::as_str)
-            .and_then(|target| target.strip_prefix('#'))
-        {
-            return self
-                .root
-                .pointer(&percent_decoded(target))
-                .map_or(Value::Null, |schema| self.value(schema, depth, hops + 1));
+        if let Some(target) = map.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#')) {
+            return self.root.pointer(&percent_decoded(target)).map_or(Value::Null, |schema| self.value(schema, depth, hops + 1));
         }
         for branches in ["oneOf", "anyOf"] {
             if let Some(branch) = map.get(branches).and_then(|branches| branches.get(0)) {
@@ -73,17 +62,8 @@ impl<'a> Maker<'a> {
     }
 
     /// Objects from all parts laid over each other; without one, the first part's value.
-    fn merged(
-        &mut self,
-        map: &'a Map<String, Value>,
-        all: &'a [Value],
-        depth: usize,
-        hops: usize,
-    ) -> Value {
-        let mut parts: Vec<Value> = all
-            .iter()
-            .map(|part| self.value(part, depth, hops + 1))
-            .collect();
+    fn merged(&mut self, map: &'a Map<String, Value>, all: &'a [Value], depth: usize, hops: usize) -> Value {
+        let mut parts: Vec<Value> = all.iter().map(|part| self.value(part, depth, hops + 1)).collect();
         if map.contains_key("properties") || map.contains_key("type") {
             parts.push(self.of_type(map, depth));
         }
@@ -120,43 +100,25 @@ impl<'a> Maker<'a> {
 
     fn object(&mut self, map: &'a Map<String, Value>, depth: usize) -> Value {
         let properties = map.get("properties").and_then(Value::as_object);
-        let required = map
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
+        let required = map.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let mut object = Map::new();
         for key in required {
             if self.parts > MAX_PARTS {
                 break;
             }
-            let value = properties
-                .and_then(|properties| properties.get(key))
-                .map_or(Value::Null, |schema| self.value(schema, depth + 1, 0));
+            let value =
+                properties.and_then(|properties| properties.get(key)).map_or(Value::Null, |schema| self.value(schema, depth + 1, 0));
             object.insert(key.to_owned(), value);
         }
         Value::Object(object)
     }
 
     fn array(&mut self, map: &'a Map<String, Value>, depth: usize) -> Value {
-        let first: Vec<&Value> = map
-            .get("prefixItems")
-            .and_then(Value::as_array)
-            .map_or_else(Vec::new, |items| items.iter().collect());
-        let wanted = map
-            .get("minItems")
-            .and_then(Value::as_u64)
-            .unwrap_or(first.len() as u64)
-            .min(MAX_FILL);
+        let first: Vec<&Value> = map.get("prefixItems").and_then(Value::as_array).map_or_else(Vec::new, |items| items.iter().collect());
+        let wanted = map.get("minItems").and_then(Value::as_u64).unwrap_or(first.len() as u64).min(MAX_FILL);
         let others = map.get("items");
-        let schemas = first
-            .into_iter()
-            .chain(std::iter::repeat_with(|| others.unwrap_or(&Value::Null)));
-        schemas
-            .take(usize::try_from(wanted).unwrap_or(0))
-            .map(|schema| self.value(schema, depth + 1, 0))
-            .collect()
+        let schemas = first.into_iter().chain(std::iter::repeat_with(|| others.unwrap_or(&Value::Null)));
+        schemas.take(usize::try_from(wanted).unwrap_or(0)).map(|schema| self.value(schema, depth + 1, 0)).collect()
     }
 }
 
@@ -172,17 +134,9 @@ fn string(map: &Map<String, Value>) -> String {
         Some("hostname") => "example.com",
         _ => "text",
     };
-    let limit = |key: &str, none: u64| {
-        map.get(key)
-            .and_then(Value::as_u64)
-            .unwrap_or(none)
-            .min(MAX_FILL)
-    };
+    let limit = |key: &str, none: u64| map.get(key).and_then(Value::as_u64).unwrap_or(none).min(MAX_FILL);
     let (least, most) = (limit("minLength", 0), limit("maxLength", MAX_FILL));
-    let mut text: String = known
-        .chars()
-        .take(usize::try_from(most).unwrap_or(0))
-        .collect();
+    let mut text: String = known.chars().take(usize::try_from(most).unwrap_or(0)).collect();
     while (text.len() as u64) < least {
         text.push('x');
     }
@@ -192,14 +146,8 @@ fn string(map: &Map<String, Value>) -> String {
 /// The number nearest to `usual` between the limits.
 fn number(map: &Map<String, Value>, usual: f64) -> f64 {
     let limit = |key: &str| map.get(key).and_then(Value::as_f64);
-    let least = limit("minimum")
-        .into_iter()
-        .chain(limit("exclusiveMinimum").map(|least| least + 1.0))
-        .fold(f64::MIN, f64::max);
-    let most = limit("maximum")
-        .into_iter()
-        .chain(limit("exclusiveMaximum").map(|most| most - 1.0))
-        .fold(f64::MAX, f64::min);
+    let least = limit("minimum").into_iter().chain(limit("exclusiveMinimum").map(|least| least + 1.0)).fold(f64::MIN, f64::max);
+    let most = limit("maximum").into_iter().chain(limit("exclusiveMaximum").map(|most| most - 1.0)).fold(f64::MAX, f64::min);
     let step = limit("multipleOf").filter(|step| *step > 0.0);
     let inside = usual.min(most).max(least);
     step.map_or(inside, |step| (inside / step).ceil() * step)
@@ -211,18 +159,9 @@ mod tests {
 
     #[test]
     fn what_the_schema_offers_comes_first() {
-        assert_eq!(
-            fitting(&json!({"type": "string", "const": "c", "default": "d"})),
-            json!("c")
-        );
-        assert_eq!(
-            fitting(&json!({"type": "string", "default": "d", "enum": ["e"]})),
-            json!("d")
-        );
-        assert_eq!(
-            fitting(&json!({"type": "string", "examples": ["x"], "enum": ["e"]})),
-            json!("x")
-        );
+        assert_eq!(fitting(&json!({"type": "string", "const": "c", "default": "d"})), json!("c"));
+        assert_eq!(fitting(&json!({"type": "string", "default": "d", "enum": ["e"]})), json!("d"));
+        assert_eq!(fitting(&json!({"type": "string", "examples": ["x"], "enum": ["e"]})), json!("x"));
         assert_eq!(fitting(&json!({"enum": [null, "e"]})), json!(null));
     }
 
@@ -239,10 +178,7 @@ mod tests {
             json!({"type": ["string", "null"]}),
         ] {
             let example = fitting(&schema);
-            assert!(
-                jsonschema::is_valid(&schema, &example),
-                "{example} for {schema}"
-            );
+            assert!(jsonschema::is_valid(&schema, &example), "{example} for {schema}");
         }
     }
 

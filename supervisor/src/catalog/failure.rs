@@ -89,18 +89,8 @@ pub struct CallFailure {
 
 impl CallFailure {
     /// A failure with the code's usual name and no further facts.
-    pub fn new(
-        code: CallCode,
-        tool_id: impl Into<String>,
-        message: impl Into<String>,
-    ) -> CallFailure {
-        CallFailure {
-            code,
-            name: code.error_name().to_owned(),
-            message: message.into(),
-            data: Value::Null,
-            tool_id: tool_id.into(),
-        }
+    pub fn new(code: CallCode, tool_id: impl Into<String>, message: impl Into<String>) -> CallFailure {
+        CallFailure { code, name: code.error_name().to_owned(), message: message.into(), data: Value::Null, tool_id: tool_id.into() }
     }
 
     /// The same failure with further facts.
@@ -117,16 +107,8 @@ mod tests {
 
     #[test]
     fn a_code_reads_as_it_is_written() {
-        for code in [
-            CallCode::UnknownTool,
-            CallCode::ApprovalTimeout,
-            CallCode::TooLarge,
-            CallCode::Cancelled,
-        ] {
-            assert_eq!(
-                serde_json::to_value(code).unwrap(),
-                Value::from(code.as_str())
-            );
+        for code in [CallCode::UnknownTool, CallCode::ApprovalTimeout, CallCode::TooLarge, CallCode::Cancelled] {
+            assert_eq!(serde_json::to_value(code).unwrap(), Value::from(code.as_str()));
         }
     }
 }

@@ -48,12 +48,8 @@ impl FileCatalog {
     pub fn open(path: impl AsRef<Path>) -> Result<FileCatalog, CatalogFileError> {
         let path = path.as_ref();
         let shown = path.display().to_string();
-        let bytes =
-            read_bounded(path).map_err(|problem| CatalogFileError::whole(&shown, problem))?;
-        let stem = path.file_stem().map_or_else(
-            || "tools".to_owned(),
-            |stem| stem.to_string_lossy().into_owned(),
-        );
+        let bytes = read_bounded(path).map_err(|problem| CatalogFileError::whole(&shown, problem))?;
+        let stem = path.file_stem().map_or_else(|| "tools".to_owned(), |stem| stem.to_string_lossy().into_owned());
         FileCatalog::from_bytes(bytes, &shown, &stem)
     }
 
@@ -65,27 +61,14 @@ impl FileCatalog {
         FileCatalog::from_bytes(text.as_bytes().to_vec(), stem, stem)
     }
 
-    fn from_bytes(
-        bytes: Vec<u8>,
-        shown: &str,
-        stem: &str,
-    ) -> Result<FileCatalog, CatalogFileError> {
-        let text =
-            parse::text_of(bytes).map_err(|problem| CatalogFileError::whole(shown, problem))?;
+    fn from_bytes(bytes: Vec<u8>, shown: &str, stem: &str) -> Result<FileCatalog, CatalogFileError> {
+        let text = parse::text_of(bytes).map_err(|problem| CatalogFileError::whole(shown, problem))?;
         let parsed = parse::catalog(&text, stem).map_err(|fault| fault.into_error(shown, &text))?;
         let (tools, replies): (Vec<Arc<Tool>>, Vec<Reply>) = parsed.into_iter().unzip();
         let set = ToolSet::new(tools).map_err(|double| {
-            parse::Fault::entry(
-                double.second,
-                CatalogFileProblem::DuplicateId { id: double.id },
-            )
-            .into_error(shown, &text)
+            parse::Fault::entry(double.second, CatalogFileProblem::DuplicateId { id: double.id }).into_error(shown, &text)
         })?;
-        Ok(FileCatalog {
-            set,
-            replies,
-            ledger: Ledger::default(),
-        })
+        Ok(FileCatalog { set, replies, ledger: Ledger::default() })
     }
 
     /// The tools of the file, in its order.
@@ -110,13 +93,9 @@ fn read_bounded(path: &Path) -> Result<Vec<u8>, CatalogFileProblem> {
     let told = file.metadata().map_err(unreadable)?.len();
     let mut bytes = Vec::with_capacity(usize::try_from(told.min(MAX_FILE_BYTES)).unwrap_or(0));
     // One byte more than allowed: a pipe or a growing file has no length to believe.
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(CatalogFileProblem::TooLarge {
-            limit: MAX_FILE_BYTES,
-        });
+        return Err(CatalogFileProblem::TooLarge { limit: MAX_FILE_BYTES });
     }
     Ok(bytes)
 }
@@ -124,11 +103,7 @@ fn read_bounded(path: &Path) -> Result<Vec<u8>, CatalogFileProblem> {
 #[async_trait]
 impl Catalog for FileCatalog {
     fn summary(&self) -> CatalogSummary {
-        CatalogSummary {
-            catalog_size: self.set.tools().len(),
-            sources: self.set.count_by_source(),
-            unavailable: Vec::new(),
-        }
+        CatalogSummary { catalog_size: self.set.tools().len(), sources: self.set.count_by_source(), unavailable: Vec::new() }
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<Arc<Tool>>, CallFailure> {
@@ -139,26 +114,10 @@ impl Catalog for FileCatalog {
         self.set.resolve(id).map(Arc::clone)
     }
 
-    async fn call(
-        &self,
-        tool: &Arc<Tool>,
-        args: Value,
-        context: &CallContext,
-    ) -> Result<Value, CallFailure> {
-        let Some(reply) = self
-            .set
-            .position(&tool.id)
-            .and_then(|position| self.replies.get(position))
-        else {
-            let message = format!(
-                "the tool {} is not in this catalog; search again",
-                quoted(&tool.id)
-            );
-            return Err(CallFailure::new(
-                CallCode::ToolUnavailable,
-                &tool.id,
-                message,
-            ));
+    async fn call(&self, tool: &Arc<Tool>, args: Value, context: &CallContext) -> Result<Value, CallFailure> {
+        let Some(reply) = self.set.position(&tool.id).and_then(|position| self.replies.get(position)) else {
+            let message = format!("the tool {} is not in this catalog; search again", quoted(&tool.id));
+            return Err(CallFailure::new(CallCode::ToolUnavailable, &tool.id, message));
         };
         self.ledger.record(&tool.id, &args, context);
         let delay = reply.delay(&args);

@@ -59,12 +59,7 @@ impl Source {
     }
 
     /// Every source, most trusted first.
-    pub const ALL: [Source; 4] = [
-        Source::Openclaw,
-        Source::Plugin,
-        Source::Mcp,
-        Source::Client,
-    ];
+    pub const ALL: [Source; 4] = [Source::Openclaw, Source::Plugin, Source::Mcp, Source::Client];
 
     /// The word for it in ids and files.
     pub fn as_str(self) -> &'static str {
@@ -132,10 +127,5 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     async fn describe(&self, id: &str) -> Result<Arc<Tool>, CallFailure>;
 
     /// Runs a tool with arguments that the gate has already checked. From here on an effect may have happened.
-    async fn call(
-        &self,
-        tool: &Arc<Tool>,
-        args: Value,
-        context: &CallContext,
-    ) -> Result<Value, CallFailure>;
+    async fn call(&self, tool: &Arc<Tool>, args: Value, context: &CallContext) -> Result<Value, CallFailure>;
 }

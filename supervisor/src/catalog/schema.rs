@@ -46,9 +46,7 @@ pub enum SchemaProblem {
     #[error("a part of it has its own $id, which is not supported")]
     InnerAddress,
     /// Checking one value against it could take too long.
-    #[error(
-        "it refers to itself without end, or branches into more than {limit} checks for one value"
-    )]
+    #[error("it refers to itself without end, or branches into more than {limit} checks for one value")]
     TooCostly {
         /// The most checks of one value.
         limit: u64,
@@ -56,11 +54,7 @@ pub enum SchemaProblem {
 }
 
 fn at(path: &str) -> String {
-    if path.is_empty() {
-        String::new()
-    } else {
-        format!(" (at {})", cleaned(path, 200, Lines::Join))
-    }
+    if path.is_empty() { String::new() } else { format!(" (at {})", cleaned(path, 200, Lines::Join)) }
 }
 
 impl Schema {
@@ -68,10 +62,7 @@ impl Schema {
     ///
     /// # Errors
     /// When that part cannot be read after all, e.g. since it nests too deep.
-    pub(super) fn from_text(
-        text: &Arc<str>,
-        range: Range<usize>,
-    ) -> Result<Schema, serde_json::Error> {
+    pub(super) fn from_text(text: &Arc<str>, range: Range<usize>) -> Result<Schema, serde_json::Error> {
         let part = &text[range.clone()];
         if is_plain(part) {
             return Ok(Schema {
@@ -96,9 +87,7 @@ impl Schema {
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| match &self.text {
             // `from_text` lets no text through that fails here; should it, `false` is the schema that nothing satisfies.
-            Some((text, range)) => {
-                serde_json::from_str(&text[range.clone()]).unwrap_or(Value::Bool(false))
-            }
+            Some((text, range)) => serde_json::from_str(&text[range.clone()]).unwrap_or(Value::Bool(false)),
             None => Value::Bool(false),
         })
     }
@@ -112,9 +101,7 @@ impl Schema {
     /// # Errors
     /// When the schema is broken or too costly. Then no argument can be checked, and no call may go.
     pub fn validator(&self) -> Result<&Validator, &SchemaProblem> {
-        self.validator
-            .get_or_init(|| compile(self.value()))
-            .as_ref()
+        self.validator.get_or_init(|| compile(self.value())).as_ref()
     }
 
     /// Whether checking this value with [`Schema::validator`] is bounded work; ask before.
@@ -126,19 +113,15 @@ impl Schema {
 
 fn compile(schema: &Value) -> Result<Validator, SchemaProblem> {
     if schema_cost::is_too_costly(schema) {
-        return Err(SchemaProblem::TooCostly {
-            limit: schema_cost::MAX_CHECKS,
-        });
+        return Err(SchemaProblem::TooCostly { limit: schema_cost::MAX_CHECKS });
     }
     if schema_cost::has_inner_address(schema) {
         return Err(SchemaProblem::InnerAddress);
     }
     let options = || {
-        jsonschema::options().offline().with_pattern_options(
-            PatternOptions::regex()
-                .size_limit(PATTERN_BYTES)
-                .dfa_size_limit(PATTERN_BYTES),
-        )
+        jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES))
     };
     let first = match options().build(schema) {
         Ok(validator) => return Ok(validator),
@@ -157,12 +140,7 @@ fn compile(schema: &Value) -> Result<Validator, SchemaProblem> {
         }
     }
     Err(SchemaProblem::Invalid {
-        message: cleaned(
-            &error.masked_with("the value given").to_string(),
-            300,
-            Lines::Join,
-        )
-        .into_owned(),
+        message: cleaned(&error.masked_with("the value given").to_string(), 300, Lines::Join).into_owned(),
         path: error.instance_path().as_str().to_owned(),
     })
 }
@@ -218,12 +196,7 @@ fn is_plain(text: &str) -> bool {
 
 impl From<Value> for Schema {
     fn from(value: Value) -> Schema {
-        Schema {
-            text: None,
-            value: OnceLock::from(value),
-            validator: OnceLock::new(),
-            scale: OnceLock::new(),
-        }
+        Schema { text: None, value: OnceLock::from(value), validator: OnceLock::new(), scale: OnceLock::new() }
     }
 }
 
@@ -235,10 +208,7 @@ impl Serialize for Schema {
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schema")
-            .field("read", &self.value.get().is_some())
-            .field("compiled", &self.validator.get().is_some())
-            .finish()
+        f.debug_struct("Schema").field("read", &self.value.get().is_some()).field("compiled", &self.validator.get().is_some()).finish()
     }
 }
 
@@ -249,11 +219,7 @@ mod tests {
     use super::*;
 
     fn problem(schema: Value) -> SchemaProblem {
-        Schema::from(schema)
-            .validator()
-            .map(|_| ())
-            .unwrap_err()
-            .clone()
+        Schema::from(schema).validator().map(|_| ()).unwrap_err().clone()
     }
 
     #[test]
@@ -267,45 +233,24 @@ mod tests {
     #[test]
     fn what_cannot_be_read_fails_at_once() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        for bad in [
-            "{\"a\": 1e999}",
-            "{\"a\": \"\\ud800\"}",
-            &format!("1{}", "0".repeat(400)),
-            &deep,
-        ] {
+        for bad in ["{\"a\": 1e999}", "{\"a\": \"\\ud800\"}", &format!("1{}", "0".repeat(400)), &deep] {
             let text: Arc<str> = bad.into();
-            assert!(
-                Schema::from_text(&text, 0..text.len()).is_err(),
-                "{bad:.40}"
-            );
+            assert!(Schema::from_text(&text, 0..text.len()).is_err(), "{bad:.40}");
         }
         let text: Arc<str> = "{\"a\": 1e9, \"b\": \"\\u00e9\"}".into();
-        assert_eq!(
-            *Schema::from_text(&text, 0..text.len()).unwrap().value(),
-            json!({"a": 1e9, "b": "é"})
-        );
+        assert_eq!(*Schema::from_text(&text, 0..text.len()).unwrap().value(), json!({"a": 1e9, "b": "é"}));
     }
 
     #[test]
     fn a_broken_schema_names_what_is_wrong_and_where() {
         let problem = problem(json!({"type": "object", "properties": {"a": {"type": "strng"}}}));
-        assert!(
-            matches!(&problem, SchemaProblem::Invalid { path, .. } if path == "/properties/a/type"),
-            "{problem:?}"
-        );
+        assert!(matches!(&problem, SchemaProblem::Invalid { path, .. } if path == "/properties/a/type"), "{problem:?}");
     }
 
     #[test]
     fn references_to_other_documents_are_never_fetched() {
-        for uri in [
-            "http://127.0.0.1:9/x.json",
-            "file:///etc/hostname",
-            "other.json",
-        ] {
-            assert!(matches!(
-                problem(json!({"properties": {"a": {"$ref": uri}}})),
-                SchemaProblem::Invalid { .. }
-            ));
+        for uri in ["http://127.0.0.1:9/x.json", "file:///etc/hostname", "other.json"] {
+            assert!(matches!(problem(json!({"properties": {"a": {"$ref": uri}}})), SchemaProblem::Invalid { .. }));
         }
     }
 
@@ -325,12 +270,7 @@ mod tests {
     fn an_evil_pattern_takes_linear_time() {
         let schema = Schema::from(json!({"type": "string", "pattern": "^(a+)+$"}));
         let started = std::time::Instant::now();
-        assert!(
-            !schema
-                .validator()
-                .unwrap()
-                .is_valid(&json!(format!("{}!", "a".repeat(50_000))))
-        );
+        assert!(!schema.validator().unwrap().is_valid(&json!(format!("{}!", "a".repeat(50_000)))));
         assert!(started.elapsed() < std::time::Duration::from_secs(2));
     }
 

@@ -14,15 +14,7 @@ pub(super) const MAX_CHECKS: u64 = 20_000;
 const MAX_DEPTH: usize = 400;
 
 /// Keywords with one schema for the same place.
-const SAME_PLACE: [&str; 7] = [
-    "not",
-    "if",
-    "then",
-    "else",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "$recursiveRef",
-];
+const SAME_PLACE: [&str; 7] = ["not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "$recursiveRef"];
 /// Keywords with an array of schemas for the same place.
 const SAME_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Keywords with schemas by name for the same place.
@@ -30,10 +22,7 @@ const SAME_PLACE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
 
 /// Whether checking one place of a value against some part of the schema may take more than [`MAX_CHECKS`] checks.
 pub(super) fn is_too_costly(schema: &Value) -> bool {
-    let mut counter = Counter {
-        references: References::of(schema),
-        known: HashMap::new(),
-    };
+    let mut counter = Counter { references: References::of(schema), known: HashMap::new() };
     counter.any_part_is_too_costly(schema, 0)
 }
 
@@ -71,14 +60,9 @@ impl<'a> Counter<'a> {
     fn any_part_is_too_costly(&mut self, part: &'a Value, depth: usize) -> bool {
         match part {
             Value::Object(map) => {
-                self.checks(part, depth) > MAX_CHECKS
-                    || map
-                        .values()
-                        .any(|value| self.any_part_is_too_costly(value, depth + 1))
+                self.checks(part, depth) > MAX_CHECKS || map.values().any(|value| self.any_part_is_too_costly(value, depth + 1))
             }
-            Value::Array(items) => items
-                .iter()
-                .any(|value| self.any_part_is_too_costly(value, depth + 1)),
+            Value::Array(items) => items.iter().any(|value| self.any_part_is_too_costly(value, depth + 1)),
             _ => false,
         }
     }
@@ -98,31 +82,17 @@ impl<'a> Counter<'a> {
         for keyword in SAME_PLACE {
             if let Some(inner) = map.get(keyword) {
                 // `$recursiveRef` is always "#": text, counted as the root.
-                let inner_checks = if inner.is_string() {
-                    self.checks_of_target("#", depth + 1)
-                } else {
-                    self.checks(inner, depth + 1)
-                };
+                let inner_checks = if inner.is_string() { self.checks_of_target("#", depth + 1) } else { self.checks(inner, depth + 1) };
                 sum = sum.saturating_add(inner_checks);
             }
         }
         for keyword in SAME_PLACE_LISTS {
-            for inner in map
-                .get(keyword)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+            for inner in map.get(keyword).and_then(Value::as_array).into_iter().flatten() {
                 sum = sum.saturating_add(self.checks(inner, depth + 1));
             }
         }
         for keyword in SAME_PLACE_MAPS {
-            for inner in map
-                .get(keyword)
-                .and_then(Value::as_object)
-                .into_iter()
-                .flat_map(|inner| inner.values())
-            {
+            for inner in map.get(keyword).and_then(Value::as_object).into_iter().flat_map(|inner| inner.values()) {
                 sum = sum.saturating_add(self.checks(inner, depth + 1));
             }
         }
@@ -152,18 +122,12 @@ fn gather_anchors<'a>(part: &'a Value, anchors: &mut HashMap<&'a str, &'a Value>
         Value::Object(map) => {
             let text = |keyword| map.get(keyword).and_then(Value::as_str);
             let own_id = text("$id").and_then(|id| id.strip_prefix('#'));
-            for name in [text("$anchor"), text("$dynamicAnchor"), own_id]
-                .into_iter()
-                .flatten()
-            {
+            for name in [text("$anchor"), text("$dynamicAnchor"), own_id].into_iter().flatten() {
                 anchors.entry(name).or_insert(part);
             }
-            map.values()
-                .for_each(|value| gather_anchors(value, anchors));
+            map.values().for_each(|value| gather_anchors(value, anchors));
         }
-        Value::Array(items) => items
-            .iter()
-            .for_each(|value| gather_anchors(value, anchors)),
+        Value::Array(items) => items.iter().for_each(|value| gather_anchors(value, anchors)),
         _ => {}
     }
 }
@@ -174,11 +138,7 @@ pub(super) fn percent_decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let pair = if bytes[at] == b'%' {
-            text.get(at + 1..at + 3)
-        } else {
-            None
-        };
+        let pair = if bytes[at] == b'%' { text.get(at + 1..at + 3) } else { None };
         match pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
             Some(decoded) => {
                 out.push(decoded);
@@ -196,19 +156,12 @@ pub(super) fn percent_decoded(text: &str) -> String {
 /// Whether a part of the schema other than its root gives itself an address. References inside such a part would start from there, which
 /// neither this count nor `describe`'s readers follow; tool schemas have no use for it.
 pub(super) fn has_inner_address(schema: &Value) -> bool {
-    let draft4 = schema
-        .get("$schema")
-        .and_then(Value::as_str)
-        .is_some_and(|uri| uri.contains("draft-04"));
+    let draft4 = schema.get("$schema").and_then(Value::as_str).is_some_and(|uri| uri.contains("draft-04"));
     let keyword = if draft4 { "id" } else { "$id" };
     fn inside(part: &Value, keyword: &str, root: bool) -> bool {
         match part {
             Value::Object(map) => {
-                let own = !root
-                    && map
-                        .get(keyword)
-                        .and_then(Value::as_str)
-                        .is_some_and(|id| !id.starts_with('#'));
+                let own = !root && map.get(keyword).and_then(Value::as_str).is_some_and(|id| !id.starts_with('#'));
                 own || map.values().any(|value| inside(value, keyword, false))
             }
             Value::Array(items) => items.iter().any(|value| inside(value, keyword, false)),
@@ -227,12 +180,8 @@ mod tests {
     #[test]
     fn circles_without_a_step_down_are_too_costly() {
         assert!(is_too_costly(&json!({"$ref": "#"})));
-        assert!(is_too_costly(
-            &json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/%24defs/a"}]}}})
-        ));
-        assert!(is_too_costly(
-            &json!({"properties": {"x": {"$anchor": "me", "anyOf": [{"$ref": "#me"}, {}]}}})
-        ));
+        assert!(is_too_costly(&json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/%24defs/a"}]}}})));
+        assert!(is_too_costly(&json!({"properties": {"x": {"$anchor": "me", "anyOf": [{"$ref": "#me"}, {}]}}})));
     }
 
     #[test]
@@ -249,24 +198,15 @@ mod tests {
         let mut defs = serde_json::Map::new();
         for level in 0..40 {
             let next = format!("#/$defs/d{}", level + 1);
-            defs.insert(
-                format!("d{level}"),
-                json!({"allOf": [{"$ref": next}, {"$ref": next}]}),
-            );
+            defs.insert(format!("d{level}"), json!({"allOf": [{"$ref": next}, {"$ref": next}]}));
         }
         defs.insert("d40".to_owned(), json!({"type": "string"}));
-        assert!(is_too_costly(
-            &json!({"$defs": defs, "properties": {"a": {"$ref": "#/$defs/d0"}}})
-        ));
+        assert!(is_too_costly(&json!({"$defs": defs, "properties": {"a": {"$ref": "#/$defs/d0"}}})));
     }
 
     #[test]
     fn an_address_inside_is_found() {
-        assert!(has_inner_address(
-            &json!({"$id": "a", "properties": {"x": {"$id": "b", "$ref": "#"}}})
-        ));
-        assert!(!has_inner_address(
-            &json!({"$id": "a", "properties": {"$id": {"type": "string"}}})
-        ));
+        assert!(has_inner_address(&json!({"$id": "a", "properties": {"x": {"$id": "b", "$ref": "#"}}})));
+        assert!(!has_inner_address(&json!({"$id": "a", "properties": {"$id": {"type": "string"}}})));
     }
 }

@@ -29,10 +29,7 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn of(schema: &Value) -> Scale {
-        Scale {
-            parts: parts(schema, usize::MAX),
-            refers: refers(schema),
-        }
+        Scale { parts: parts(schema, usize::MAX), refers: refers(schema) }
     }
 }
 
@@ -41,22 +38,14 @@ pub(super) fn is_bounded(schema: &Value, scale: Scale, value: &Value) -> bool {
     if !scale.refers && scale.parts.saturating_mul(parts(value, SURELY_FINE)) <= SURELY_FINE {
         return true;
     }
-    let mut counter = Counter {
-        references: References::of(schema),
-        known: HashMap::new(),
-        steps: 0,
-    };
+    let mut counter = Counter { references: References::of(schema), known: HashMap::new(), steps: 0 };
     counter.count(schema, value) <= MAX_EFFORT
 }
 
 /// The values inside a value and itself; stops counting at `enough`.
 fn parts(value: &Value, enough: usize) -> usize {
     let inside = |sum: usize, inner: &Value| {
-        if sum >= enough {
-            sum
-        } else {
-            sum.saturating_add(parts(inner, enough - sum))
-        }
+        if sum >= enough { sum } else { sum.saturating_add(parts(inner, enough - sum)) }
     };
     match value {
         Value::Array(items) => items.iter().fold(1, inside),
@@ -68,9 +57,7 @@ fn parts(value: &Value, enough: usize) -> usize {
 fn refers(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => {
-            ["$ref", "$dynamicRef", "$recursiveRef"]
-                .iter()
-                .any(|keyword| map.get(*keyword).is_some_and(Value::is_string))
+            ["$ref", "$dynamicRef", "$recursiveRef"].iter().any(|keyword| map.get(*keyword).is_some_and(Value::is_string))
                 || map.values().any(refers)
         }
         Value::Array(items) => items.iter().any(refers),
@@ -108,16 +95,11 @@ impl<'a> Counter<'a> {
         let mut sum = 1u64;
         for (keyword, inner) in map {
             let more = match (keyword.as_str(), inner) {
-                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(target)) => self
-                    .references
-                    .find(target)
-                    .map_or(1, |schema| self.count(schema, value)),
-                ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
-                    self.each(schemas.iter(), value)
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(target)) => {
+                    self.references.find(target).map_or(1, |schema| self.count(schema, value))
                 }
-                ("dependentSchemas" | "dependencies", Value::Object(schemas)) => {
-                    self.each(schemas.values(), value)
-                }
+                ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => self.each(schemas.iter(), value),
+                ("dependentSchemas" | "dependencies", Value::Object(schemas)) => self.each(schemas.values(), value),
                 ("not" | "if" | "then" | "else", schema) => self.count(schema, value),
                 ("enum", Value::Array(options)) => options.len() as u64,
                 _ => 0,
@@ -133,37 +115,21 @@ impl<'a> Counter<'a> {
         match value {
             Value::Object(members) => {
                 let properties = map.get("properties");
-                let every = [
-                    "additionalProperties",
-                    "unevaluatedProperties",
-                    "propertyNames",
-                ]
-                .map(|keyword| map.get(keyword));
+                let every = ["additionalProperties", "unevaluatedProperties", "propertyNames"].map(|keyword| map.get(keyword));
                 let patterns = map.get("patternProperties").and_then(Value::as_object);
                 for (key, member) in members {
                     let own = properties.and_then(|properties| properties.get(key));
-                    let schemas = own
-                        .into_iter()
-                        .chain(every.into_iter().flatten())
-                        .chain(patterns.into_iter().flat_map(Map::values));
-                    sum = sum
-                        .saturating_add(1)
-                        .saturating_add(self.each(schemas, member));
+                    let schemas = own.into_iter().chain(every.into_iter().flatten()).chain(patterns.into_iter().flat_map(Map::values));
+                    sum = sum.saturating_add(1).saturating_add(self.each(schemas, member));
                 }
             }
             Value::Array(items) => {
-                let every = ["items", "contains", "additionalItems", "unevaluatedItems"]
-                    .map(|keyword| map.get(keyword));
+                let every = ["items", "contains", "additionalItems", "unevaluatedItems"].map(|keyword| map.get(keyword));
                 let first = ["prefixItems", "items"].map(|keyword| map.get(keyword));
                 for (index, item) in items.iter().enumerate() {
-                    let own = first
-                        .into_iter()
-                        .flatten()
-                        .filter_map(|schemas| schemas.get(index));
+                    let own = first.into_iter().flatten().filter_map(|schemas| schemas.get(index));
                     let schemas = own.chain(every.into_iter().flatten());
-                    sum = sum
-                        .saturating_add(1)
-                        .saturating_add(self.each(schemas, item));
+                    sum = sum.saturating_add(1).saturating_add(self.each(schemas, item));
                 }
             }
             _ => {}
@@ -216,15 +182,9 @@ mod tests {
     fn a_long_way_down_is_not_bounded() {
         let mut defs = serde_json::Map::new();
         for step in 0..100 {
-            defs.insert(
-                format!("d{step}"),
-                json!({"$ref": format!("#/$defs/d{}", step + 1)}),
-            );
+            defs.insert(format!("d{step}"), json!({"$ref": format!("#/$defs/d{}", step + 1)}));
         }
-        defs.insert(
-            "d100".to_owned(),
-            json!({"properties": {"a": {"$ref": "#"}}}),
-        );
+        defs.insert("d100".to_owned(), json!({"properties": {"a": {"$ref": "#"}}}));
         let schema = json!({"$defs": defs, "$ref": "#/$defs/d0"});
         assert!(bounded(&schema, &nested(3)));
         assert!(!bounded(&schema, &nested(100)));
@@ -240,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_large_plain_value_is_bounded() {
-        let schema = json!({"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}}});
+        let schema =
+            json!({"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}}});
         assert!(bounded(&schema, &json!({"rows": vec![vec![1; 100]; 3000]})));
     }
 }

@@ -31,29 +31,13 @@ struct Field {
 /// or two (`tests/catalog/recall.rs` holds the figures). Length counts nearly as in any text (`b` 0.75 is the usual value).
 const FIELDS: [Field; 4] = [
     // A name is its author's summary in two or three words. More than the description's weight finds fewer tools: 1.5 costs three of 456.
-    Field {
-        weight: 1.0,
-        length_matters: 0.75,
-        text: |tool| tool.name.clone(),
-    },
+    Field { weight: 1.0, length_matters: 0.75, text: |tool| tool.name.clone() },
     // The server or app: many questions name it, but it is the same for all its tools, so it only decides between servers.
-    Field {
-        weight: 0.3,
-        length_matters: 0.3,
-        text: |tool| tool.source_name.clone(),
-    },
+    Field { weight: 0.3, length_matters: 0.3, text: |tool| tool.source_name.clone() },
     // The description carries most of the words that people use.
-    Field {
-        weight: 1.0,
-        length_matters: 0.7,
-        text: |tool| described(tool),
-    },
+    Field { weight: 1.0, length_matters: 0.7, text: |tool| described(tool) },
     // Names of parameters, from trusted sources only: a stranger could win every search by a schema that nobody reads.
-    Field {
-        weight: 0.3,
-        length_matters: 0.3,
-        text: parameter_names,
-    },
+    Field { weight: 0.3, length_matters: 0.3, text: parameter_names },
 ];
 
 /// How soon repeating a word stops counting (`k1` of BM25, at its usual value): a stranger's tenth mention adds nothing.
@@ -123,14 +107,7 @@ impl SearchIndex {
             }
             push(&mut by_joined, &joined(&tool.name), position);
         }
-        SearchIndex {
-            words,
-            postings: weights,
-            in_names,
-            exact,
-            joined: by_joined,
-            order: order(tools),
-        }
+        SearchIndex { words, postings: weights, in_names, exact, joined: by_joined, order: order(tools) }
     }
 
     /// Positions of the best tools for the query, best first.
@@ -143,10 +120,7 @@ impl SearchIndex {
             keep_first_of_each(&mut found);
         }
         found.truncate(limit);
-        found
-            .into_iter()
-            .map(|position| position as usize)
-            .collect()
+        found.into_iter().map(|position| position as usize).collect()
     }
 
     /// Tools that the query names outright, in the query's order.
@@ -157,18 +131,12 @@ impl SearchIndex {
         if !whole.is_empty() {
             self.extend_sorted(&mut found, self.joined.get(whole.as_str()));
         }
-        let parts: Vec<&str> = query
-            .split(|c: char| c.is_whitespace() || ",;\"'`()".contains(c))
-            .filter(|part| !part.is_empty())
-            .collect();
+        let parts: Vec<&str> = query.split(|c: char| c.is_whitespace() || ",;\"'`()".contains(c)).filter(|part| !part.is_empty()).collect();
         let all_are_names = parts.iter().all(|part| self.exact.contains_key(*part));
         for part in parts {
             // `read` in a sentence is a word; `read_file` in a sentence is a name.
             if all_are_names || is_compound(part) {
-                let hits = self
-                    .exact
-                    .get(part)
-                    .or_else(|| self.joined.get(joined(part).as_str()));
+                let hits = self.exact.get(part).or_else(|| self.joined.get(joined(part).as_str()));
                 self.extend_sorted(&mut found, hits);
             }
         }
@@ -186,11 +154,7 @@ impl SearchIndex {
         let words = distinct_keys(&self.words.of_query(query));
         let mut scores = vec![0.0f32; self.order.len()];
         let mut touched: Vec<u32> = Vec::new();
-        for (position, weight) in words
-            .iter()
-            .filter_map(|word| self.postings.get(word))
-            .flatten()
-        {
+        for (position, weight) in words.iter().filter_map(|word| self.postings.get(word)).flatten() {
             let score = &mut scores[*position as usize];
             if *score == 0.0 {
                 touched.push(*position);
@@ -208,9 +172,7 @@ impl SearchIndex {
         }
         let better = |a: &u32, b: &u32| {
             let (score_a, score_b) = (scores[*a as usize], scores[*b as usize]);
-            score_b
-                .total_cmp(&score_a)
-                .then_with(|| self.order[*a as usize].cmp(&self.order[*b as usize]))
+            score_b.total_cmp(&score_a).then_with(|| self.order[*a as usize].cmp(&self.order[*b as usize]))
         };
         if touched.len() > limit {
             touched.select_nth_unstable_by(limit - 1, better);
@@ -222,9 +184,7 @@ impl SearchIndex {
 
     /// Tools that have every one of these words in their name.
     fn with_all_in_name(&self, words: &[u64]) -> Vec<u32> {
-        let mut lists = words
-            .iter()
-            .map(|word| self.in_names.get(word).map_or(&[][..], Vec::as_slice));
+        let mut lists = words.iter().map(|word| self.in_names.get(word).map_or(&[][..], Vec::as_slice));
         let mut common = lists.next().map_or_else(Vec::new, <[u32]>::to_vec);
         for list in lists {
             common.retain(|position| list.binary_search(position).is_ok());
@@ -235,35 +195,18 @@ impl SearchIndex {
 
 impl fmt::Debug for SearchIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SearchIndex")
-            .field("tools", &self.order.len())
-            .field("words", &self.postings.len())
-            .finish_non_exhaustive()
+        f.debug_struct("SearchIndex").field("tools", &self.order.len()).field("words", &self.postings.len()).finish_non_exhaustive()
     }
 }
 
 fn embedder(field: &Field, tools: &[Arc<Tool>], words: &Arc<Words>) -> FieldEmbedder {
     let step = tools.len().div_ceil(LENGTH_SAMPLE).max(1);
-    let sample: Vec<String> = tools
-        .iter()
-        .step_by(step)
-        .map(|tool| (field.text)(tool))
-        .filter(|text| !text.is_empty())
-        .collect();
+    let sample: Vec<String> = tools.iter().step_by(step).map(|tool| (field.text)(tool)).filter(|text| !text.is_empty()).collect();
     let sample: Vec<&str> = sample.iter().map(String::as_str).collect();
-    EmbedderBuilder::with_tokenizer_and_fit_to_corpus(Shared(Arc::clone(words)), &sample)
-        .k1(SATURATION)
-        .b(field.length_matters)
-        .build()
+    EmbedderBuilder::with_tokenizer_and_fit_to_corpus(Shared(Arc::clone(words)), &sample).k1(SATURATION).b(field.length_matters).build()
 }
 
-fn index_field(
-    embedder: &FieldEmbedder,
-    field: &Field,
-    position: u32,
-    tool: &Tool,
-    weights: &mut HashMap<u64, Vec<(u32, f32)>>,
-) {
+fn index_field(embedder: &FieldEmbedder, field: &Field, position: u32, tool: &Tool, weights: &mut HashMap<u64, Vec<(u32, f32)>>) {
     // The embedder lists a repeated word once a mention, each time with the whole weight.
     let mut embedding = embedder.embed(&(field.text)(tool)).0;
     embedding.sort_unstable_by_key(|word| word.index);
@@ -286,14 +229,8 @@ fn parameter_names(tool: &Tool) -> String {
     if !tool.source.is_trusted() {
         return String::new();
     }
-    let properties = tool
-        .parameters
-        .value()
-        .get("properties")
-        .and_then(Value::as_object);
-    properties.map_or_else(String::new, |map| {
-        map.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
-    })
+    let properties = tool.parameters.value().get("properties").and_then(Value::as_object);
+    properties.map_or_else(String::new, |map| map.keys().map(String::as_str).collect::<Vec<_>>().join(" "))
 }
 
 /// How telling a word is: the fewer tools have it, the more (`idf` of BM25).
@@ -336,10 +273,7 @@ fn push(map: &mut HashMap<Box<str>, Vec<u32>>, key: &str, position: u32) {
 fn is_compound(part: &str) -> bool {
     let inner = part.trim_matches(|c: char| !c.is_alphanumeric());
     let border = inner.contains(|c: char| !c.is_alphanumeric());
-    let camel = inner
-        .chars()
-        .zip(inner.chars().skip(1))
-        .any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let camel = inner.chars().zip(inner.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     border || camel
 }
 

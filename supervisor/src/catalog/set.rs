@@ -50,19 +50,10 @@ impl ToolSet {
         let mut by_id = HashMap::with_capacity(tools.len());
         for (position, tool) in tools.iter().enumerate() {
             if let Some(first) = by_id.insert(Box::from(tool.id.as_str()), position) {
-                return Err(DuplicateId {
-                    id: tool.id.clone(),
-                    first,
-                    second: position,
-                });
+                return Err(DuplicateId { id: tool.id.clone(), first, second: position });
             }
         }
-        Ok(ToolSet {
-            tools,
-            by_id,
-            by_name: OnceLock::new(),
-            index: OnceLock::new(),
-        })
+        Ok(ToolSet { tools, by_id, by_name: OnceLock::new(), index: OnceLock::new() })
     }
 
     /// The tools, in the order they were given.
@@ -77,8 +68,7 @@ impl ToolSet {
 
     /// How many tools by source, each source named.
     pub fn count_by_source(&self) -> BTreeMap<Source, usize> {
-        let mut counts: BTreeMap<_, _> =
-            Source::ALL.into_iter().map(|source| (source, 0)).collect();
+        let mut counts: BTreeMap<_, _> = Source::ALL.into_iter().map(|source| (source, 0)).collect();
         for tool in &self.tools {
             *counts.entry(tool.source).or_default() += 1;
         }
@@ -105,56 +95,32 @@ impl ToolSet {
     pub fn search(&self, query: &SearchQuery) -> Vec<Arc<Tool>> {
         let limit = query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
         let limit = usize::try_from(limit).unwrap_or(MAX_LIMIT as usize);
-        self.ranked(&query.query, limit)
-            .into_iter()
-            .map(|position| Arc::clone(&self.tools[position]))
-            .collect()
+        self.ranked(&query.query, limit).into_iter().map(|position| Arc::clone(&self.tools[position])).collect()
     }
 
     fn ranked(&self, query: &str, limit: usize) -> Vec<usize> {
         if query.trim().is_empty() {
             return Vec::new();
         }
-        self.index
-            .get_or_init(|| SearchIndex::build(&self.tools))
-            .search(query, limit)
+        self.index.get_or_init(|| SearchIndex::build(&self.tools)).search(query, limit)
     }
 
     fn by_name(&self) -> &HashMap<Box<str>, Vec<usize>> {
         self.by_name.get_or_init(|| {
             let mut names: HashMap<Box<str>, Vec<usize>> = HashMap::with_capacity(self.tools.len());
             for (position, tool) in self.tools.iter().enumerate() {
-                names
-                    .entry(Box::from(tool.name.as_str()))
-                    .or_default()
-                    .push(position);
+                names.entry(Box::from(tool.name.as_str())).or_default().push(position);
             }
             names
         })
     }
 
     fn ambiguous(&self, id: &str, positions: &[usize]) -> CallFailure {
-        let mut ids: Vec<&str> = positions
-            .iter()
-            .map(|position| self.tools[*position].id.as_str())
-            .collect();
+        let mut ids: Vec<&str> = positions.iter().map(|position| self.tools[*position].id.as_str()).collect();
         ids.sort_unstable();
-        let shown = ids
-            .iter()
-            .take(LISTED_IDS)
-            .map(|id| quoted(id))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = if ids.len() > LISTED_IDS {
-            format!(" and {} more", ids.len() - LISTED_IDS)
-        } else {
-            String::new()
-        };
-        let message = format!(
-            "{} is the name of {} tools; use one of the ids {shown}{more}",
-            quoted(id),
-            ids.len()
-        );
+        let shown = ids.iter().take(LISTED_IDS).map(|id| quoted(id)).collect::<Vec<_>>().join(", ");
+        let more = if ids.len() > LISTED_IDS { format!(" and {} more", ids.len() - LISTED_IDS) } else { String::new() };
+        let message = format!("{} is the name of {} tools; use one of the ids {shown}{more}", quoted(id), ids.len());
         ids.truncate(LISTED_IDS);
         CallFailure::new(CallCode::AmbiguousTool, id, message).with_data(json!({"ids": ids}))
     }
@@ -167,28 +133,14 @@ impl ToolSet {
         let advice = if near.is_empty() {
             "look for one with openclaw.tools.search".to_owned()
         } else {
-            format!(
-                "near ones: {}",
-                near.iter()
-                    .map(|id| quoted(id))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )
+            format!("near ones: {}", near.iter().map(|id| quoted(id)).collect::<Vec<_>>().join(", "))
         };
-        CallFailure::new(
-            CallCode::UnknownTool,
-            id,
-            format!("there is no tool {}; {advice}", quoted(id)),
-        )
-        .with_data(json!({"near": near}))
+        CallFailure::new(CallCode::UnknownTool, id, format!("there is no tool {}; {advice}", quoted(id))).with_data(json!({"near": near}))
     }
 }
 
 impl fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolSet")
-            .field("tools", &self.tools.len())
-            .field("indexed", &self.index.get().is_some())
-            .finish_non_exhaustive()
+        f.debug_struct("ToolSet").field("tools", &self.tools.len()).field("indexed", &self.index.get().is_some()).finish_non_exhaustive()
     }
 }

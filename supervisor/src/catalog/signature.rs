@@ -25,28 +25,14 @@ pub(super) fn input_type(parameters: &Value) -> String {
 
 /// `(args: { path: string }) => Promise<unknown>`.
 pub(super) fn signature(tool: &Tool) -> String {
-    let value = tool.output_schema.as_ref().map_or_else(
-        || "unknown".to_owned(),
-        |schema| written(schema.value(), SIGNATURE_BYTES),
-    );
+    let value = tool.output_schema.as_ref().map_or_else(|| "unknown".to_owned(), |schema| written(schema.value(), SIGNATURE_BYTES));
     let parameters = tool.parameters.value();
-    let no_need = parameters
-        .get("required")
-        .and_then(Value::as_array)
-        .is_none_or(Vec::is_empty);
-    format!(
-        "(args{}: {}) => Promise<{value}>",
-        if no_need { "?" } else { "" },
-        written(parameters, SIGNATURE_BYTES)
-    )
+    let no_need = parameters.get("required").and_then(Value::as_array).is_none_or(Vec::is_empty);
+    format!("(args{}: {}) => Promise<{value}>", if no_need { "?" } else { "" }, written(parameters, SIGNATURE_BYTES))
 }
 
 fn written(schema: &Value, max: usize) -> String {
-    let mut writer = Writer {
-        root: schema,
-        out: String::new(),
-        max,
-    };
+    let mut writer = Writer { root: schema, out: String::new(), max };
     writer.write(schema, 0, 0);
     writer.out
 }
@@ -60,18 +46,12 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn write(&mut self, schema: &'a Value, depth: usize, hops: usize) {
         let map = match schema {
-            Value::Object(map)
-                if depth <= MAX_DEPTH && hops <= MAX_HOPS && self.out.len() < self.max =>
-            {
-                map
-            }
+            Value::Object(map) if depth <= MAX_DEPTH && hops <= MAX_HOPS && self.out.len() < self.max => map,
             Value::Bool(false) => return self.out.push_str("never"),
             _ => return self.out.push_str("unknown"),
         };
         if let Some(target) = map.get("$ref").and_then(Value::as_str) {
-            let found = target
-                .strip_prefix('#')
-                .and_then(|pointer| self.root.pointer(&percent_decoded(pointer)));
+            let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(&percent_decoded(pointer)));
             return match found {
                 Some(schema) => self.write(schema, depth, hops + 1),
                 None => self.out.push_str("unknown"),
@@ -82,17 +62,13 @@ impl<'a> Writer<'a> {
         }
         if let Some(Value::Array(options)) = map.get("enum")
             && (1..=MAX_OPTIONS).contains(&options.len())
-            && !options
-                .iter()
-                .any(|option| option.is_object() || option.is_array())
+            && !options.iter().any(|option| option.is_object() || option.is_array())
         {
             return self.separated(options, " | ", |writer, option| writer.literal(option));
         }
         for (keyword, separator) in [("oneOf", " | "), ("anyOf", " | "), ("allOf", " & ")] {
             // Beside `properties` they only tell which of them belong together.
-            if let Some(Value::Array(branches)) =
-                map.get(keyword).filter(|_| !map.contains_key("properties"))
-            {
+            if let Some(Value::Array(branches)) = map.get(keyword).filter(|_| !map.contains_key("properties")) {
                 return self.branches(branches, separator, depth, hops);
             }
         }
@@ -130,17 +106,9 @@ impl<'a> Writer<'a> {
                 _ => self.out.push_str("{}"),
             };
         };
-        let required: Vec<&str> = map
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let required: Vec<&str> = map.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         // What must be given comes first: it has to be in a type that is cut.
-        let (needed, optional): (Vec<_>, Vec<_>) = properties
-            .iter()
-            .partition(|(key, _)| required.contains(&key.as_str()));
+        let (needed, optional): (Vec<_>, Vec<_>) = properties.iter().partition(|(key, _)| required.contains(&key.as_str()));
         self.out.push_str("{ ");
         for (number, (key, schema)) in needed.iter().chain(&optional).enumerate() {
             if number > 0 {
@@ -151,8 +119,7 @@ impl<'a> Writer<'a> {
                 break;
             }
             self.key(key);
-            self.out
-                .push_str(if number < needed.len() { ": " } else { "?: " });
+            self.out.push_str(if number < needed.len() { ": " } else { "?: " });
             self.write(schema, depth + 1, 0);
         }
         self.out.push_str(" }");
@@ -181,8 +148,7 @@ impl<'a> Writer<'a> {
             // A part that says nothing more is left out of an intersection, and one said twice out of both.
             let says_nothing = separator == " & " && written == "unknown";
             if !says_nothing && !seen.contains(&written) {
-                self.out
-                    .push_str(if seen.is_empty() { "" } else { separator });
+                self.out.push_str(if seen.is_empty() { "" } else { separator });
                 self.out.push_str(&written);
                 seen.push(written);
             }
@@ -194,13 +160,7 @@ impl<'a> Writer<'a> {
 
     fn literal(&mut self, value: &Value) {
         let text = value.to_string();
-        self.out.push_str(
-            if value.is_object() || value.is_array() || text.len() > 120 {
-                "unknown"
-            } else {
-                &text
-            },
-        );
+        self.out.push_str(if value.is_object() || value.is_array() || text.len() > 120 { "unknown" } else { &text });
     }
 
     fn separated<T>(&mut self, items: &[T], separator: &str, mut write: impl FnMut(&mut Self, &T)) {
@@ -216,9 +176,7 @@ impl<'a> Writer<'a> {
     fn key(&mut self, key: &str) {
         let plain = !key.is_empty()
             && !key.starts_with(|c: char| c.is_ascii_digit())
-            && key
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
+            && key.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
         if plain && key.len() <= 128 {
             self.out.push_str(key);
         } else {
@@ -243,28 +201,13 @@ mod tests {
                 json!({"type": "object", "properties": {"b": {"type": "integer"}, "a-b": {"type": "string"}}, "required": ["a-b"]}),
                 "{ \"a-b\": string; b?: number }",
             ),
-            (
-                json!({"type": "array", "items": {"type": ["string", "null"]}}),
-                "(string | null)[]",
-            ),
-            (
-                json!({"type": "array", "items": {"type": "object", "properties": {"x": {"type": "boolean"}}}}),
-                "{ x?: boolean }[]",
-            ),
+            (json!({"type": "array", "items": {"type": ["string", "null"]}}), "(string | null)[]"),
+            (json!({"type": "array", "items": {"type": "object", "properties": {"x": {"type": "boolean"}}}}), "{ x?: boolean }[]"),
             (json!({"enum": ["a", null, 1]}), "\"a\" | null | 1"),
             (json!({"const": true}), "true"),
-            (
-                json!({"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "string"}]}),
-                "string | null",
-            ),
-            (
-                json!({"type": "object", "additionalProperties": {"type": "number"}}),
-                "Record<string, number>",
-            ),
-            (
-                json!({"$defs": {"s": {"type": "string"}}, "$ref": "#/$defs/s"}),
-                "string",
-            ),
+            (json!({"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "string"}]}), "string | null"),
+            (json!({"type": "object", "additionalProperties": {"type": "number"}}), "Record<string, number>"),
+            (json!({"$defs": {"s": {"type": "string"}}, "$ref": "#/$defs/s"}), "string"),
             (json!({"$ref": "http://elsewhere/"}), "unknown"),
         ] {
             assert_eq!(written(&schema, 1000), expected, "{schema}");
@@ -274,15 +217,9 @@ mod tests {
     #[test]
     fn recursion_and_size_are_bounded() {
         let node = json!({"$defs": {"n": {"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"});
-        assert!(
-            input_type(&node).len() < INPUT_BYTES * 2,
-            "{}",
-            input_type(&node)
-        );
+        assert!(input_type(&node).len() < INPUT_BYTES * 2, "{}", input_type(&node));
         assert_eq!(input_type(&json!({"$ref": "#"})), "unknown");
-        let wide: Map<String, Value> = (0..5000)
-            .map(|n| (format!("p{n}"), json!({"type": "string"})))
-            .collect();
+        let wide: Map<String, Value> = (0..5000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
         assert!(input_type(&json!({"type": "object", "properties": wide})).len() < INPUT_BYTES * 2);
     }
 

@@ -79,10 +79,7 @@ mod tests {
 
     #[test]
     fn a_clean_text_is_not_copied() {
-        assert!(matches!(
-            cleaned("Reads a file — 日本", 512, Lines::Join),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(cleaned("Reads a file — 日本", 512, Lines::Join), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -76,11 +76,7 @@ impl Tool {
     /// `input` is a one-line TypeScript type for trusted sources and `"unknown"` for the others: the words in a stranger's schema are not
     /// put before a model that has not asked for them.
     pub fn row(&self) -> Value {
-        let input = if self.source.is_trusted() {
-            signature::input_type(self.parameters.value())
-        } else {
-            "unknown".to_owned()
-        };
+        let input = if self.source.is_trusted() { signature::input_type(self.parameters.value()) } else { "unknown".to_owned() };
         json!({
             "id": self.id,
             "source": self.source.as_str(),
@@ -95,8 +91,7 @@ impl Tool {
     /// one, and `signature`.
     pub fn description_value(&self) -> Value {
         let mut value = self.row();
-        value["description"] =
-            cleaned(&self.description, FULL_DESCRIPTION_CHARS, Lines::Keep).into();
+        value["description"] = cleaned(&self.description, FULL_DESCRIPTION_CHARS, Lines::Keep).into();
         value["parameters"] = self.parameters.value().clone();
         if let Some(schema) = &self.output_schema {
             value["outputSchema"] = schema.value().clone();
@@ -109,9 +104,7 @@ impl Tool {
 impl fmt::Debug for Tool {
     /// The id alone: descriptions and schemas are long, and a stranger's.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
+        f.debug_struct("Tool").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -135,36 +128,20 @@ mod tests {
     #[test]
     fn a_row_is_one_line_and_has_exactly_the_contracts_keys() {
         let row = tool(Source::Mcp).row();
-        let keys: Vec<_> = row
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let keys: Vec<_> = row.as_object().unwrap().keys().map(String::as_str).collect();
         let mut sorted = keys.clone();
         sorted.sort_unstable();
-        assert_eq!(
-            sorted,
-            ["description", "id", "input", "name", "source", "sourceName"]
-        );
+        assert_eq!(sorted, ["description", "id", "input", "name", "source", "sourceName"]);
         assert_eq!(row["description"], "Reads a file. Whole.");
         assert_eq!(row["id"], "mcp:fs:read");
     }
 
     #[test]
     fn describe_gives_the_exact_schemas_and_a_signature() {
-        let described = tool(Source::Mcp)
-            .with_output_schema(json!({"type": "string"}))
-            .description_value();
-        assert_eq!(
-            described["parameters"],
-            *tool(Source::Mcp).parameters.value()
-        );
+        let described = tool(Source::Mcp).with_output_schema(json!({"type": "string"})).description_value();
+        assert_eq!(described["parameters"], *tool(Source::Mcp).parameters.value());
         assert_eq!(described["outputSchema"], json!({"type": "string"}));
-        assert_eq!(
-            described["signature"],
-            "(args: { path: string }) => Promise<string>"
-        );
+        assert_eq!(described["signature"], "(args: { path: string }) => Promise<string>");
         assert_eq!(described["description"], "Reads a file.\nWhole.");
     }
 }

@@ -24,9 +24,7 @@ pub fn tool_value(tool_id: &str, result: Value) -> Result<Value, CallFailure> {
         None => Vec::new(),
         Some(_) => return Err(malformed(tool_id, "its content is not an array")),
     };
-    let structured = result
-        .remove("structuredContent")
-        .filter(|value| !value.is_null());
+    let structured = result.remove("structuredContent").filter(|value| !value.is_null());
     match result.get("isError") {
         Some(Value::Bool(true)) => return Err(tool_error(tool_id, &content, structured)),
         None | Some(Value::Bool(false) | Value::Null) => {}
@@ -47,38 +45,17 @@ fn lone_text_or_blocks(content: Vec<Value>) -> Value {
 }
 
 fn tool_error(tool_id: &str, content: &[Value], structured: Option<Value>) -> CallFailure {
-    let text = content
-        .iter()
-        .filter_map(text_of)
-        .collect::<Vec<_>>()
-        .join("\n");
-    let message = if text.trim().is_empty() {
-        "the tool reported an error without a text"
-    } else {
-        &text
-    };
-    CallFailure::new(
-        CallCode::ToolError,
-        tool_id,
-        cleaned(message, ERROR_CHARS, Lines::Keep),
-    )
-    .with_data(structured.unwrap_or(Value::Null))
+    let text = content.iter().filter_map(text_of).collect::<Vec<_>>().join("\n");
+    let message = if text.trim().is_empty() { "the tool reported an error without a text" } else { &text };
+    CallFailure::new(CallCode::ToolError, tool_id, cleaned(message, ERROR_CHARS, Lines::Keep)).with_data(structured.unwrap_or(Value::Null))
 }
 
 fn malformed(tool_id: &str, why: &str) -> CallFailure {
-    CallFailure::new(
-        CallCode::InvalidResult,
-        tool_id,
-        format!("the tool's result is not an MCP CallToolResult: {why}"),
-    )
+    CallFailure::new(CallCode::InvalidResult, tool_id, format!("the tool's result is not an MCP CallToolResult: {why}"))
 }
 
 fn text_of(block: &Value) -> Option<&str> {
-    if block.get("type")? == "text" {
-        block.get("text")?.as_str()
-    } else {
-        None
-    }
+    if block.get("type")? == "text" { block.get("text")?.as_str() } else { None }
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -105,34 +82,19 @@ mod tests {
 
     #[test]
     fn structured_content_comes_first() {
-        assert_eq!(
-            value(json!({"content": [text("{\"a\":1}")], "structuredContent": {"a": 1}})),
-            json!({"a": 1})
-        );
-        assert_eq!(
-            value(json!({"content": [], "structuredContent": {}})),
-            json!({})
-        );
+        assert_eq!(value(json!({"content": [text("{\"a\":1}")], "structuredContent": {"a": 1}})), json!({"a": 1}));
+        assert_eq!(value(json!({"content": [], "structuredContent": {}})), json!({}));
     }
 
     #[test]
     fn empty_structured_content_beside_text_gives_way_to_the_text() {
-        assert_eq!(
-            value(json!({"content": [text("hi")], "structuredContent": {}})),
-            json!("hi")
-        );
-        assert_eq!(
-            value(json!({"content": [text("hi")], "structuredContent": null})),
-            json!("hi")
-        );
+        assert_eq!(value(json!({"content": [text("hi")], "structuredContent": {}})), json!("hi"));
+        assert_eq!(value(json!({"content": [text("hi")], "structuredContent": null})), json!("hi"));
     }
 
     #[test]
     fn a_lone_text_stays_a_text_whatever_it_looks_like() {
-        assert_eq!(
-            value(json!({"content": [text("{\"a\":1}")]})),
-            json!("{\"a\":1}")
-        );
+        assert_eq!(value(json!({"content": [text("{\"a\":1}")]})), json!("{\"a\":1}"));
         assert_eq!(value(json!({"content": [text("42")]})), json!("42"));
     }
 
@@ -147,32 +109,14 @@ mod tests {
 
     #[test]
     fn is_error_throws_the_text() {
-        let failure = tool_value(
-            "mcp:x:y",
-            json!({"content": [text("bad input")], "isError": true}),
-        )
-        .unwrap_err();
-        assert_eq!(
-            (
-                failure.code,
-                failure.message.as_str(),
-                failure.tool_id.as_str()
-            ),
-            (CallCode::ToolError, "bad input", "mcp:x:y")
-        );
+        let failure = tool_value("mcp:x:y", json!({"content": [text("bad input")], "isError": true})).unwrap_err();
+        assert_eq!((failure.code, failure.message.as_str(), failure.tool_id.as_str()), (CallCode::ToolError, "bad input", "mcp:x:y"));
     }
 
     #[test]
     fn what_is_no_result_is_an_invalid_result() {
-        for bad in [
-            json!(1),
-            json!({"content": "x"}),
-            json!({"content": [], "isError": "yes"}),
-        ] {
-            assert_eq!(
-                tool_value("t", bad).unwrap_err().code,
-                CallCode::InvalidResult
-            );
+        for bad in [json!(1), json!({"content": "x"}), json!({"content": [], "isError": "yes"})] {
+            assert_eq!(tool_value("t", bad).unwrap_err().code, CallCode::InvalidResult);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use codemode_protocol::{LimitError, Limit, RunLimits};
+use codemode_protocol::{Limit, LimitError, RunLimits};
 
 use super::{examples, number};
 use crate::gate::{Glob, Policy};

@@ -23,7 +23,11 @@ pub(super) fn of(report: &RunReport) -> ExitCode {
 
 fn number(code: ErrorCode) -> u8 {
     match code {
-        ErrorCode::BodyError | ErrorCode::UnhandledRejection | ErrorCode::NeverSettles | ErrorCode::SyntaxError | ErrorCode::InvalidBody => FAILED,
+        ErrorCode::BodyError
+        | ErrorCode::UnhandledRejection
+        | ErrorCode::NeverSettles
+        | ErrorCode::SyntaxError
+        | ErrorCode::InvalidBody => FAILED,
         ErrorCode::Timeout | ErrorCode::MemoryLimit | ErrorCode::CpuLimit | ErrorCode::OutputLimit | ErrorCode::CallLimit => 3,
         ErrorCode::IsolationUnavailable | ErrorCode::NodeUnavailable => 4,
         ErrorCode::ProtocolViolation | ErrorCode::IsolationViolation | ErrorCode::ChildCrashed => 5,

@@ -33,7 +33,16 @@ const TIMEOUT: Kind = Kind {
     least: Limit::WallMs.least(),
     most: Limit::WallMs.cap(),
     usual: Limit::WallMs.default_value(),
-    units: &[("ms", 1, 1), ("msec", 1, 1), ("s", 1_000, 1), ("sec", 1_000, 1), ("m", 60_000, 1), ("min", 60_000, 1), ("h", 3_600_000, 1), ("us", 1, 1_000)],
+    units: &[
+        ("ms", 1, 1),
+        ("msec", 1, 1),
+        ("s", 1_000, 1),
+        ("sec", 1_000, 1),
+        ("m", 60_000, 1),
+        ("min", 60_000, 1),
+        ("h", 3_600_000, 1),
+        ("us", 1, 1_000),
+    ],
 };
 
 const MEMORY: Kind = Kind {
@@ -42,7 +51,17 @@ const MEMORY: Kind = Kind {
     least: Limit::MemoryBytes.least() / MIB,
     most: Limit::MemoryBytes.cap() / MIB,
     usual: Limit::MemoryBytes.default_value() / MIB,
-    units: &[("m", 1, 1), ("mb", 1, 1), ("mib", 1, 1), ("k", 1, 1_024), ("kb", 1, 1_024), ("kib", 1, 1_024), ("g", 1_024, 1), ("gb", 1_024, 1), ("gib", 1_024, 1)],
+    units: &[
+        ("m", 1, 1),
+        ("mb", 1, 1),
+        ("mib", 1, 1),
+        ("k", 1, 1_024),
+        ("kb", 1, 1_024),
+        ("kib", 1, 1_024),
+        ("g", 1_024, 1),
+        ("gb", 1_024, 1),
+        ("gib", 1_024, 1),
+    ],
 };
 
 const ROWS: Kind = Kind { flag: "--limit", unit: "rows", least: 1, most: MOST_ROWS, usual: 8, units: &[] };
@@ -70,7 +89,10 @@ impl Kind {
         };
         match number {
             Some(number) if (self.least..=self.most).contains(&number) => Ok(number),
-            _ => Err(NumberError { what: format!("{} takes {} to {} {}, not {text}", self.flag, self.least, self.most, self.unit), advice: self.advice(None) }),
+            _ => Err(NumberError {
+                what: format!("{} takes {} to {} {}, not {text}", self.flag, self.least, self.most, self.unit),
+                advice: self.advice(None),
+            }),
         }
     }
 
@@ -87,7 +109,11 @@ impl Kind {
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let number = whole(&text[..digits])??;
         let unit = text[digits..].trim();
-        let (times, parts) = if unit.is_empty() { (1, 1) } else { self.units.iter().find(|(name, ..)| *name == unit).map(|(_, times, parts)| (*times, *parts))? };
+        let (times, parts) = if unit.is_empty() {
+            (1, 1)
+        } else {
+            self.units.iter().find(|(name, ..)| *name == unit).map(|(_, times, parts)| (*times, *parts))?
+        };
         let number = number.checked_mul(times)?;
         let fits = number.is_multiple_of(parts) && (self.least..=self.most).contains(&(number / parts));
         fits.then_some(number / parts)
@@ -113,7 +139,9 @@ mod tests {
         assert_eq!(milliseconds("1"), Ok(1));
         assert_eq!(milliseconds("60000"), Ok(60_000));
         assert_eq!(mebibytes("8"), Ok(8));
-        for other in ["10ms", "1.5", "", "true", "null", "8000.7", "+5", "-5", "0", "60001", "1e3", "0x10", "1_000", "٣", "99999999999999999999999"] {
+        for other in
+            ["10ms", "1.5", "", "true", "null", "8000.7", "+5", "-5", "0", "60001", "1e3", "0x10", "1_000", "٣", "99999999999999999999999"]
+        {
             assert!(milliseconds(other).is_err(), "{other:?}");
         }
     }

@@ -48,13 +48,21 @@ fn descriptors() -> Result<(), LaunchError> {
     /// What a run takes, and some that the caller may have left open.
     const LEAST: u64 = 32;
     const WANTED: u64 = 1_024;
-    let refused = |source| LaunchError::Host { what: "too few descriptors", advice: "This process is out of descriptors: raise `ulimit -n`.", source };
+    let refused = |source| LaunchError::Host {
+        what: "too few descriptors",
+        advice: "This process is out of descriptors: raise `ulimit -n`.",
+        source,
+    };
     let granted = rlimit::increase_nofile_limit(WANTED).map_err(refused)?;
     if granted < LEAST { Err(refused(std::io::Error::from_raw_os_error(libc::EMFILE))) } else { Ok(()) }
 }
 
 fn no_runtime(source: std::io::Error) -> LaunchError {
-    LaunchError::Host { what: "waiting for input and signals", advice: "This process is out of descriptors or memory: raise `ulimit -n` and `ulimit -v`.", source }
+    LaunchError::Host {
+        what: "waiting for input and signals",
+        advice: "This process is out of descriptors or memory: raise `ulimit -n` and `ulimit -v`.",
+        source,
+    }
 }
 
 async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> ExitCode {
@@ -75,7 +83,8 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
     let is_large = input::is_large(&arguments.catalog);
     let body = async {
         let body = body.await.unwrap_or(Err(InputError::Lost))?;
-        let ahead = (is_large && RunRequest::new(body.clone()).with_limits(limits).take_body().is_ok()).then(|| supervisor.launch_ahead(&limits));
+        let ahead =
+            (is_large && RunRequest::new(body.clone()).with_limits(limits).take_body().is_ok()).then(|| supervisor.launch_ahead(&limits));
         Ok((body, ahead))
     };
     let catalog = async { catalog.await.unwrap_or(Err(InputError::Lost)) };
@@ -120,7 +129,14 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn start(supervisor: &Supervisor, ahead: Option<Ahead>, body: Vec<u8>, opened: &Opened, limits: RunLimits, calls_too: bool) -> Run {
+    pub(super) fn start(
+        supervisor: &Supervisor,
+        ahead: Option<Ahead>,
+        body: Vec<u8>,
+        opened: &Opened,
+        limits: RunLimits,
+        calls_too: bool,
+    ) -> Run {
         let text = String::from_utf8_lossy(&body).into_owned();
         let request = RunRequest::new(body).with_limits(limits);
         let catalog: Arc<dyn Catalog> = Arc::clone(&opened.catalog);

@@ -77,7 +77,8 @@ pub(super) fn call(entry: &CallEntry, id_columns: usize, paint: Paint) -> String
         Method::Describe => "describe",
         Method::Call => "call",
     };
-    let id = entry.id.as_deref().map(|id| format!(" {}", paint.name(&super::table::cut(&visible_line(id), id_columns)))).unwrap_or_default();
+    let id =
+        entry.id.as_deref().map(|id| format!(" {}", paint.name(&super::table::cut(&visible_line(id), id_columns)))).unwrap_or_default();
     let state = match entry.state {
         CallState::Queued => "queued",
         CallState::Sent => "sent",

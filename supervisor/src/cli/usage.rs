@@ -35,7 +35,11 @@ pub(super) fn two_lines(error: &clap::Error, words: impl Iterator<Item = OsStrin
         ErrorKind::MissingRequiredArgument => (format!("{argument} is missing"), None),
         ErrorKind::ArgumentConflict => {
             let prior = context(ContextKind::PriorArg).unwrap_or_default();
-            let what = if prior == argument || prior.is_empty() { format!("`{argument}` is given twice") } else { format!("`{argument}` cannot stand with `{prior}`") };
+            let what = if prior == argument || prior.is_empty() {
+                format!("`{argument}` is given twice")
+            } else {
+                format!("`{argument}` cannot stand with `{prior}`")
+            };
             (what, None)
         }
         _ => (first_line(error), None),
@@ -98,7 +102,10 @@ mod tests {
             (&["run", "--tools", "a", "--tools", "b"], "`--tools <FILE>` is given twice\nsee `codemode run --help`"),
             (&["tools", "search"], "<QUERY> is missing\nsee `codemode tools search --help`"),
             (&["run", "--timeout", "30s"], "--timeout takes a whole number of milliseconds, not \"30s\"\nwrite `--timeout 30000`"),
-            (&["run", "--timeout", "-5"], "--timeout takes a whole number of milliseconds, not \"-5\"\nwrite a number from 1 to 60000, for example `--timeout 10000`"),
+            (
+                &["run", "--timeout", "-5"],
+                "--timeout takes a whole number of milliseconds, not \"-5\"\nwrite a number from 1 to 60000, for example `--timeout 10000`",
+            ),
             (&["run", "--watch"], "<BODY> is missing\nsee `codemode run --help`"),
         ] {
             assert_eq!(told(words), wanted, "{words:?}");

@@ -53,7 +53,8 @@ pub(super) fn for_host(host: &Host, walls: &[WallFinding], support: &Support) ->
     all
 }
 
-const CONTAINER: &str = "in a container: docker run --security-opt seccomp=PROFILE.json, where PROFILE.json is Docker's default plus the refused calls";
+const CONTAINER: &str =
+    "in a container: docker run --security-opt seccomp=PROFILE.json, where PROFILE.json is Docker's default plus the refused calls";
 
 fn namespaces(host: &Host) -> Advice {
     let reason = host.user_namespaces.reason.as_deref().unwrap_or("refused");
@@ -68,7 +69,9 @@ fn namespaces(host: &Host) -> Advice {
         advice.ways.push("the calls: unshare, mount, umount2, pivot_root; also try --security-opt apparmor=unconfined".to_owned());
     }
     if advice.ways.is_empty() {
-        advice.ways.push("look for a security module that forbids user namespaces: journalctl -k | grep -i -e apparmor -e selinux".to_owned());
+        advice
+            .ways
+            .push("look for a security module that forbids user namespaces: journalctl -k | grep -i -e apparmor -e selinux".to_owned());
     }
     advice
 }

@@ -66,7 +66,13 @@ pub struct Cgroup {
 impl Host {
     /// Looks around. The user namespaces are what the probes found.
     pub(super) fn look(seccomp_filters: u64, user_namespaces: UserNamespaces) -> Host {
-        Host { kernel: setting("kernel/osrelease").unwrap_or_else(|| "unknown".to_owned()), uid: geteuid().as_raw(), landlock: Landlock::look(), seccomp_filters, user_namespaces }
+        Host {
+            kernel: setting("kernel/osrelease").unwrap_or_else(|| "unknown".to_owned()),
+            uid: geteuid().as_raw(),
+            landlock: Landlock::look(),
+            seccomp_filters,
+            user_namespaces,
+        }
     }
 }
 

@@ -37,18 +37,12 @@ pub fn check_arguments(tool: &Tool, args: Value) -> Result<CheckedArguments, Cal
             return Err(refused(tool, &[fault], false));
         }
     };
-    let validator = tool
-        .parameters
-        .validator()
-        .map_err(|problem| broken(tool, problem))?;
+    let validator = tool.parameters.validator().map_err(|problem| broken(tool, problem))?;
     if !tool.parameters.is_bounded_for(&args) {
         return Err(too_much(tool));
     }
     if validator.is_valid(&args) {
-        return Ok(CheckedArguments {
-            args,
-            decoded: Vec::new(),
-        });
+        return Ok(CheckedArguments { args, decoded: Vec::new() });
     }
     let decoded = decode_texts(tool.parameters.value(), &mut args);
     if !decoded.is_empty() && !tool.parameters.is_bounded_for(&args) {
@@ -57,45 +51,27 @@ pub fn check_arguments(tool: &Tool, args: Value) -> Result<CheckedArguments, Cal
     if !decoded.is_empty() && validator.is_valid(&args) {
         return Ok(CheckedArguments { args, decoded });
     }
-    let mut found: Vec<Fault> = validator
-        .iter_errors(&args)
-        .take(MAX_FAULTS + 1)
-        .flat_map(|error| faults(&error))
-        .collect();
+    let mut found: Vec<Fault> = validator.iter_errors(&args).take(MAX_FAULTS + 1).flat_map(|error| faults(&error)).collect();
     let more = found.len() > MAX_FAULTS;
     found.truncate(MAX_FAULTS);
     Err(refused(tool, &found, more))
 }
 
 fn refused(tool: &Tool, faults: &[Fault], more: bool) -> CallFailure {
-    let list = faults
-        .iter()
-        .map(Fault::to_string)
-        .collect::<Vec<_>>()
-        .join("; ");
+    let list = faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ");
     let tail = if more { "; and more" } else { "" };
-    let message = format!(
-        "arguments of {} do not fit its schema: {list}{tail}",
-        quoted(&tool.id)
-    );
+    let message = format!("arguments of {} do not fit its schema: {list}{tail}", quoted(&tool.id));
     let errors: Vec<Value> = faults.iter().map(Fault::as_value).collect();
-    CallFailure::new(CallCode::InvalidArguments, &tool.id, message)
-        .with_data(json!({"errors": errors, "more": more}))
+    CallFailure::new(CallCode::InvalidArguments, &tool.id, message).with_data(json!({"errors": errors, "more": more}))
 }
 
 fn too_much(tool: &Tool) -> CallFailure {
-    let message = format!(
-        "arguments of {} take too long to check against its schema; send less at once",
-        quoted(&tool.id)
-    );
+    let message = format!("arguments of {} take too long to check against its schema; send less at once", quoted(&tool.id));
     CallFailure::new(CallCode::TooLarge, &tool.id, message)
 }
 
 fn broken(tool: &Tool, problem: &SchemaProblem) -> CallFailure {
-    let message = format!(
-        "the schema of {} is broken, so no arguments can be checked: {problem}; use another tool",
-        quoted(&tool.id)
-    );
+    let message = format!("the schema of {} is broken, so no arguments can be checked: {problem}; use another tool", quoted(&tool.id));
     CallFailure::new(CallCode::ToolUnavailable, &tool.id, message)
 }
 
@@ -120,13 +96,7 @@ mod tests {
     #[test]
     fn good_arguments_come_back_as_they_are() {
         let args = json!({"fields": {"a": 1}, "note": "{\"not\": \"decoded\"}"});
-        assert_eq!(
-            check_arguments(&edit(), args.clone()),
-            Ok(CheckedArguments {
-                args,
-                decoded: vec![]
-            })
-        );
+        assert_eq!(check_arguments(&edit(), args.clone()), Ok(CheckedArguments { args, decoded: vec![] }));
     }
 
     #[test]
@@ -134,83 +104,43 @@ mod tests {
         let any = tool(json!({"type": "object"}));
         assert_eq!(check_arguments(&any, Value::Null).unwrap().args, json!({}));
         for bad in [json!([]), json!("x"), json!(1), json!(true)] {
-            assert_eq!(
-                check_arguments(&any, bad).unwrap_err().code,
-                CallCode::InvalidArguments
-            );
+            assert_eq!(check_arguments(&any, bad).unwrap_err().code, CallCode::InvalidArguments);
         }
     }
 
     #[test]
     fn a_refusal_names_field_wanted_and_given() {
-        let failure =
-            check_arguments(&edit(), json!({"fields": "oops", "n": 0, "extra": 1})).unwrap_err();
+        let failure = check_arguments(&edit(), json!({"fields": "oops", "n": 0, "extra": 1})).unwrap_err();
         assert_eq!(failure.code, CallCode::InvalidArguments);
-        for part in [
-            "\"demo:edit\"",
-            "/fields must be object, string given",
-            "/n",
-            "extra",
-        ] {
-            assert!(
-                failure.message.contains(part),
-                "{part} in {}",
-                failure.message
-            );
+        for part in ["\"demo:edit\"", "/fields must be object, string given", "/n", "extra"] {
+            assert!(failure.message.contains(part), "{part} in {}", failure.message);
         }
         let errors = failure.data["errors"].as_array().unwrap();
-        let fields = errors
-            .iter()
-            .find(|error| error["path"] == "/fields")
-            .unwrap();
-        assert_eq!(
-            (&fields["wanted"], &fields["given"]),
-            (&json!("object"), &json!("string"))
-        );
+        let fields = errors.iter().find(|error| error["path"] == "/fields").unwrap();
+        assert_eq!((&fields["wanted"], &fields["given"]), (&json!("object"), &json!("string")));
     }
 
     #[test]
     fn a_missing_field_is_named_by_its_own_pointer() {
         let failure = check_arguments(&edit(), json!({})).unwrap_err();
-        assert!(
-            failure.message.contains("/fields is missing"),
-            "{}",
-            failure.message
-        );
+        assert!(failure.message.contains("/fields is missing"), "{}", failure.message);
         assert_eq!(failure.data["errors"][0]["path"], "/fields");
     }
 
     #[test]
     fn faults_are_bounded() {
         let schema = json!({"type": "object", "additionalProperties": {"type": "integer"}});
-        let many: Map<String, Value> = (0..1000)
-            .map(|n| (format!("k{n}"), json!("x".repeat(1000))))
-            .collect();
+        let many: Map<String, Value> = (0..1000).map(|n| (format!("k{n}"), json!("x".repeat(1000)))).collect();
         let failure = check_arguments(&tool(schema), Value::Object(many)).unwrap_err();
-        assert_eq!(
-            (
-                failure.data["errors"].as_array().unwrap().len(),
-                &failure.data["more"]
-            ),
-            (5, &json!(true))
-        );
+        assert_eq!((failure.data["errors"].as_array().unwrap().len(), &failure.data["more"]), (5, &json!(true)));
         assert!(failure.message.len() < 2000, "{}", failure.message.len());
     }
 
     #[test]
     fn a_broken_schema_lets_nothing_through() {
-        for schema in [
-            json!({"type": "strng"}),
-            json!({"$ref": "#"}),
-            json!({"$ref": "http://127.0.0.1:9/"}),
-        ] {
+        for schema in [json!({"type": "strng"}), json!({"$ref": "#"}), json!({"$ref": "http://127.0.0.1:9/"})] {
             let failure = check_arguments(&tool(schema), json!({})).unwrap_err();
-            assert_eq!(
-                failure.code,
-                CallCode::ToolUnavailable,
-                "{}",
-                failure.message
-            );
+            assert_eq!(failure.code, CallCode::ToolUnavailable, "{}", failure.message);
         }
     }
 }

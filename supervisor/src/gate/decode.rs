@@ -57,11 +57,7 @@ impl Types {
 
 /// Decodes in place; gives the JSON pointers of what was decoded.
 pub(super) fn decode_texts(schema: &Value, args: &mut Value) -> Vec<String> {
-    let mut decoder = Decoder {
-        root: schema,
-        looks: 0,
-        decoded: Vec::new(),
-    };
+    let mut decoder = Decoder { root: schema, looks: 0, decoded: Vec::new() };
     decoder.at(&[schema], args, "");
     decoder.decoded
 }
@@ -76,22 +72,12 @@ impl<'a> Decoder<'a> {
     /// Looks at one place, for which all of these schemas hold.
     fn at(&mut self, schemas: &[&'a Value], value: &mut Value, path: &str) {
         if let Value::String(text) = &*value {
-            let taken = schemas
-                .iter()
-                .fold(Types::ALL, |taken, schema| taken.and(self.types(schema, 0)));
-            let decodable = !taken.has(Types::TEXT)
-                && taken.has(Types::OBJECT.or(Types::ARRAY))
-                && self.looks < MAX_LOOKS;
-            let Some(decoded) = decodable
-                .then(|| serde_json::from_str::<Value>(text).ok())
-                .flatten()
-            else {
+            let taken = schemas.iter().fold(Types::ALL, |taken, schema| taken.and(self.types(schema, 0)));
+            let decodable = !taken.has(Types::TEXT) && taken.has(Types::OBJECT.or(Types::ARRAY)) && self.looks < MAX_LOOKS;
+            let Some(decoded) = decodable.then(|| serde_json::from_str::<Value>(text).ok()).flatten() else {
                 return;
             };
-            if !taken
-                .and(Types::OBJECT.or(Types::ARRAY))
-                .has(Types::of_value(&decoded))
-            {
+            if !taken.and(Types::OBJECT.or(Types::ARRAY)).has(Types::of_value(&decoded)) {
                 return;
             }
             *value = decoded;
@@ -111,27 +97,17 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn members(
-        &mut self,
-        schemas: &[&'a Map<String, Value>],
-        members: &mut Map<String, Value>,
-        path: &str,
-    ) {
+    fn members(&mut self, schemas: &[&'a Map<String, Value>], members: &mut Map<String, Value>, path: &str) {
         for (key, member) in members {
             if !may_hold_text(member) {
                 continue;
             }
             let mut below_it: Vec<&Value> = Vec::new();
             for schema in schemas {
-                match schema
-                    .get("properties")
-                    .and_then(|properties| properties.get(key))
-                {
+                match schema.get("properties").and_then(|properties| properties.get(key)) {
                     Some(property) => below_it.push(property),
                     // With `patternProperties` it is not plain which schema holds.
-                    None if !schema.contains_key("patternProperties") => {
-                        below_it.extend(schema.get("additionalProperties"))
-                    }
+                    None if !schema.contains_key("patternProperties") => below_it.extend(schema.get("additionalProperties")),
                     None => {}
                 }
             }
@@ -148,9 +124,7 @@ impl<'a> Decoder<'a> {
             }
             let mut below_it: Vec<&Value> = Vec::new();
             for schema in schemas {
-                let first = schema
-                    .get("prefixItems")
-                    .or_else(|| schema.get("items").filter(|items| items.is_array()));
+                let first = schema.get("prefixItems").or_else(|| schema.get("items").filter(|items| items.is_array()));
                 match first.and_then(|first| first.get(index)) {
                     Some(own) => below_it.push(own),
                     None => below_it.extend(schema.get("items").filter(|items| items.is_object())),
@@ -163,13 +137,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Every schema object that holds for this object or array: the schema, what it refers to, all of `allOf`, and the only branch that takes it.
-    fn gather(
-        &mut self,
-        schema: &'a Value,
-        value: &Value,
-        all: &mut Vec<&'a Map<String, Value>>,
-        hops: usize,
-    ) {
+    fn gather(&mut self, schema: &'a Value, value: &Value, all: &mut Vec<&'a Map<String, Value>>, hops: usize) {
         self.looks += 1;
         let Value::Object(map) = schema else { return };
         if hops > MAX_HOPS || self.looks > MAX_LOOKS {
@@ -184,8 +152,7 @@ impl<'a> Decoder<'a> {
         }
         for keyword in ["anyOf", "oneOf"] {
             let wanted = Types::of_value(value);
-            let mut fitting =
-                list(map, keyword).filter(|branch| self.types(branch, hops + 1).has(wanted));
+            let mut fitting = list(map, keyword).filter(|branch| self.types(branch, hops + 1).has(wanted));
             if let (Some(branch), None) = (fitting.next(), fitting.next()) {
                 drop(fitting);
                 self.gather(branch, value, all, hops + 1);
@@ -203,19 +170,16 @@ impl<'a> Decoder<'a> {
         };
         let mut taken = match map.get("type") {
             Some(Value::String(name)) => Types::of_name(name),
-            Some(Value::Array(names)) => names
-                .iter()
-                .filter_map(Value::as_str)
-                .fold(Types::NONE, |taken, name| taken.or(Types::of_name(name))),
+            Some(Value::Array(names)) => {
+                names.iter().filter_map(Value::as_str).fold(Types::NONE, |taken, name| taken.or(Types::of_name(name)))
+            }
             _ => Types::ALL,
         };
         if let Some(value) = map.get("const") {
             taken = taken.and(Types::of_value(value));
         }
         if let Some(Value::Array(options)) = map.get("enum") {
-            taken = taken.and(options.iter().fold(Types::NONE, |taken, option| {
-                taken.or(Types::of_value(option))
-            }));
+            taken = taken.and(options.iter().fold(Types::NONE, |taken, option| taken.or(Types::of_value(option))));
         }
         if let Some(target) = self.target(map) {
             taken = taken.and(self.types(target, hops + 1));
@@ -225,9 +189,7 @@ impl<'a> Decoder<'a> {
         }
         for keyword in ["anyOf", "oneOf"] {
             if map.contains_key(keyword) {
-                let branches = list(map, keyword).fold(Types::NONE, |taken, branch| {
-                    taken.or(self.types(branch, hops + 1))
-                });
+                let branches = list(map, keyword).fold(Types::NONE, |taken, branch| taken.or(self.types(branch, hops + 1)));
                 taken = taken.and(branches);
             }
         }
@@ -240,14 +202,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-fn list<'a>(
-    map: &'a Map<String, Value>,
-    keyword: &str,
-) -> impl Iterator<Item = &'a Value> + use<'a> {
-    map.get(keyword)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+fn list<'a>(map: &'a Map<String, Value>, keyword: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    map.get(keyword).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn may_hold_text(value: &Value) -> bool {
@@ -267,8 +223,7 @@ mod tests {
 
     #[test]
     fn a_text_is_decoded_where_an_object_or_array_is_wanted() {
-        let schema =
-            json!({"properties": {"o": {"type": "object"}, "a/b": {"type": ["array", "null"]}}});
+        let schema = json!({"properties": {"o": {"type": "object"}, "a/b": {"type": ["array", "null"]}}});
         let (args, pointers) = decoded(schema, json!({"o": "{\"a\":1}", "a/b": "[1]"}));
         assert_eq!(args, json!({"o": {"a": 1}, "a/b": [1]}));
         assert_eq!(pointers, ["/a~1b", "/o"]);
@@ -287,12 +242,7 @@ mod tests {
     #[test]
     fn a_text_of_another_kind_stays() {
         let schema = json!({"properties": {"o": {"type": "object"}, "n": {"type": "integer"}}});
-        for args in [
-            json!({"o": "[1]"}),
-            json!({"o": "1"}),
-            json!({"o": "{oops"}),
-            json!({"n": "1"}),
-        ] {
+        for args in [json!({"o": "[1]"}), json!({"o": "1"}), json!({"o": "{oops"}), json!({"n": "1"})] {
             assert_eq!(decoded(schema.clone(), args.clone()), (args, vec![]));
         }
     }
@@ -303,15 +253,9 @@ mod tests {
             "$defs": {"row": {"type": "object", "properties": {"inner": {"anyOf": [{"type": "object"}, {"type": "null"}]}}}},
             "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/row"}}},
         });
-        let (args, pointers) = decoded(
-            schema,
-            json!({"rows": "[{\"inner\": \"{}\"}, \"{\\\"inner\\\": \\\"{}\\\"}\"]"}),
-        );
+        let (args, pointers) = decoded(schema, json!({"rows": "[{\"inner\": \"{}\"}, \"{\\\"inner\\\": \\\"{}\\\"}\"]"}));
         assert_eq!(args, json!({"rows": [{"inner": {}}, {"inner": {}}]}));
-        assert_eq!(
-            pointers,
-            ["/rows", "/rows/0/inner", "/rows/1", "/rows/1/inner"]
-        );
+        assert_eq!(pointers, ["/rows", "/rows/0/inner", "/rows/1", "/rows/1/inner"]);
     }
 
     #[test]

@@ -38,13 +38,7 @@ impl Fault {
     }
 
     fn other(path: String, keyword: &str, words: &str) -> Fault {
-        Fault {
-            path,
-            keyword: keyword.to_owned(),
-            words: cleaned_line(words, WORDS_CHARS).into_owned(),
-            wanted: None,
-            given: None,
-        }
+        Fault { path, keyword: keyword.to_owned(), words: cleaned_line(words, WORDS_CHARS).into_owned(), wanted: None, given: None }
     }
 
     /// The fault as the body gets it in `error.data.errors`.
@@ -62,11 +56,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() {
-            "the whole".into()
-        } else {
-            cleaned_line(&self.path, WORDS_CHARS)
-        };
+        let path = if self.path.is_empty() { "the whole".into() } else { cleaned_line(&self.path, WORDS_CHARS) };
         write!(f, "{path} {}", self.words)
     }
 }
@@ -83,49 +73,28 @@ pub(super) fn faults(error: &ValidationError<'_>) -> Vec<Fault> {
             let name = property.as_str().unwrap_or_default();
             vec![Fault::other(below(path, name), keyword, "is missing")]
         }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected } => unexpected
-            .iter()
-            .take(MAX_KEYS)
-            .map(|key| Fault::other(below(path, key), keyword, "is not a known argument"))
-            .collect(),
-        ValidationErrorKind::Enum { options } => vec![Fault::other(
-            path.to_owned(),
-            keyword,
-            &format!("must be one of {options}"),
-        )],
-        ValidationErrorKind::Constant { expected_value } => vec![Fault::other(
-            path.to_owned(),
-            keyword,
-            &format!("must be {expected_value}"),
-        )],
+        ValidationErrorKind::AdditionalProperties { unexpected } | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            unexpected.iter().take(MAX_KEYS).map(|key| Fault::other(below(path, key), keyword, "is not a known argument")).collect()
+        }
+        ValidationErrorKind::Enum { options } => vec![Fault::other(path.to_owned(), keyword, &format!("must be one of {options}"))],
+        ValidationErrorKind::Constant { expected_value } => {
+            vec![Fault::other(path.to_owned(), keyword, &format!("must be {expected_value}"))]
+        }
         ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
             let given = type_name(error.instance());
             vec![Fault {
                 given: Some(given),
-                ..Fault::other(
-                    path.to_owned(),
-                    keyword,
-                    &format!("fits none of the forms it may have, {given} given"),
-                )
+                ..Fault::other(path.to_owned(), keyword, &format!("fits none of the forms it may have, {given} given"))
             }]
         }
-        _ => vec![Fault::other(
-            path.to_owned(),
-            keyword,
-            &format!("is wrong: {}", error.masked_with("the value")),
-        )],
+        _ => vec![Fault::other(path.to_owned(), keyword, &format!("is wrong: {}", error.masked_with("the value")))],
     }
 }
 
 fn type_words(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(one) => one.to_string(),
-        TypeKind::Multiple(several) => several
-            .iter()
-            .map(|one| one.to_string())
-            .collect::<Vec<_>>()
-            .join(" or "),
+        TypeKind::Multiple(several) => several.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" or "),
     }
 }
 

@@ -30,12 +30,7 @@ impl Gate {
     ///
     /// # Errors
     /// The first step that refuses; nothing has been dispatched then.
-    pub async fn check(
-        &self,
-        tool: &Tool,
-        args: Value,
-        _context: &CallContext,
-    ) -> Result<CheckedArguments, CallFailure> {
+    pub async fn check(&self, tool: &Tool, args: Value, _context: &CallContext) -> Result<CheckedArguments, CallFailure> {
         check_arguments(tool, args)
     }
 }

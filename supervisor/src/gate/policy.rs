@@ -150,7 +150,9 @@ mod tests {
     #[test]
     fn a_glob_stands_for_the_whole_id() {
         let matches = |pattern: &str, id: &str| Glob::new(pattern).matches(id);
-        for (pattern, id) in [("*", ""), ("*", "a:b"), ("a:*", "a:"), ("*:read", "mcp:x:read"), ("a?c", "aéc"), ("*a*b*", "xaybz"), ("", ""), ("a*a", "aba")] {
+        for (pattern, id) in
+            [("*", ""), ("*", "a:b"), ("a:*", "a:"), ("*:read", "mcp:x:read"), ("a?c", "aéc"), ("*a*b*", "xaybz"), ("", ""), ("a*a", "aba")]
+        {
             assert!(matches(pattern, id), "{pattern} {id}");
         }
         for (pattern, id) in [("", "a"), ("a", "ab"), ("b", "ab"), ("a*", "ba"), ("A", "a"), ("?", ""), ("a*a", "a"), ("*ab", "abx")] {
@@ -174,7 +176,9 @@ mod tests {
     }
 
     fn policed(deny: &str) -> Policed {
-        let tool = |id: &str, name: &str| format!(r#"{{"id": "{id}", "name": "{name}", "description": "secret words", "parameters": {{"type": "object"}}}}"#);
+        let tool = |id: &str, name: &str| {
+            format!(r#"{{"id": "{id}", "name": "{name}", "description": "secret words", "parameters": {{"type": "object"}}}}"#)
+        };
         let tools = format!("[{}, {}, {}]", tool("a:read", "read"), tool("b:read", "read"), tool("a:write", "write"));
         let file = Arc::new(FileCatalog::from_str(&tools, "t").unwrap());
         let policy = Policy { allow: None, deny: vec![Glob::new(deny)] };

@@ -57,17 +57,8 @@ impl Child {
             }
         };
         // From here on dropping the value ends the process.
-        let mut child = Child {
-            pid,
-            pidfd,
-            stderr: None,
-            stderr_tail: Vec::new(),
-            report: None,
-            nonce,
-            last_words: None,
-            parent,
-            reaped: false,
-        };
+        let mut child =
+            Child { pid, pidfd, stderr: None, stderr_tail: Vec::new(), report: None, nonce, last_words: None, parent, reaped: false };
         child.stderr = Some(sys::watch(stderr)?);
         child.report = Some(sys::watch(report)?);
         Ok(child)

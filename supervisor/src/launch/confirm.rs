@@ -14,7 +14,8 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Child, Ended, ExitStatus, IsolationError, LaunchConfig, LaunchError, NodeError, Wall, WallPolicy, WallReport, WallSet, WallStatus, ruleset,
+    Child, Ended, ExitStatus, IsolationError, LaunchConfig, LaunchError, NodeError, Wall, WallPolicy, WallReport, WallSet, WallStatus,
+    ruleset,
 };
 
 /// How long the first record may take. It comes before Node's `main()`; a program that ignores the preload never sends it.
@@ -148,7 +149,9 @@ impl Reports {
             let record = self.next(child, patience.saturating_sub(start.elapsed())).await?;
             match record.event {
                 // Once each: a second word on a step would be somebody else's.
-                Event::Step(step) if self.came.iter().all(|(came, ..)| *came != step) => self.came.push((step, record.errno, record.detail)),
+                Event::Step(step) if self.came.iter().all(|(came, ..)| *came != step) => {
+                    self.came.push((step, record.errno, record.detail))
+                }
                 Event::StageOne if !self.stage_one => self.stage_one = true,
                 event if event == wanted && self.stage_one => return Ok(()),
                 Event::Abort => return Err(Trouble::Ended),
@@ -198,7 +201,8 @@ impl Reports {
             Some(realms) if stands(realms) => Ok(()),
             Some(realms) => {
                 let found = [("made elsewhere", &realms.foreign), ("left over", &realms.left)];
-                let found: Vec<String> = found.iter().filter_map(|(what, names)| names.as_ref().map(|names| format!("; {what}: {names}"))).collect();
+                let found: Vec<String> =
+                    found.iter().filter_map(|(what, names)| names.as_ref().map(|names| format!("; {what}: {names}"))).collect();
                 Err(format!("the bridge's self-check failed{}", found.concat()))
             }
             None => Err("no report from the bridge".to_owned()),
@@ -243,7 +247,8 @@ impl Reports {
             Wall::NoExecMemory => (self.all(&[Step::NoExecMemory]), None),
             Wall::Landlock => match &self.landlock {
                 Some(Ok(abi)) => {
-                    let partly = (*abi < ruleset::WHOLE).then(|| format!("Landlock ABI {abi}: signals and abstract sockets are not covered before {}", ruleset::WHOLE));
+                    let partly = (*abi < ruleset::WHOLE)
+                        .then(|| format!("Landlock ABI {abi}: signals and abstract sockets are not covered before {}", ruleset::WHOLE));
                     (self.all(&[Step::Landlock]), partly)
                 }
                 Some(Err(reason)) => (Err(reason.clone()), None),
@@ -301,7 +306,11 @@ impl Reports {
                     let wall = if *step == Step::RunLimits { Wall::Rlimits } else { Wall::Seccomp };
                     return IsolationError { wall, reason: describe(*step, *errno, *part), others: Vec::new(), advice: ADVICE }.into();
                 }
-                if self.any { not_started(format!("{how}{said}"), start_advice()) } else { not_started(format!("{how} before the jail reported{said}"), PRELOAD) }
+                if self.any {
+                    not_started(format!("{how}{said}"), start_advice())
+                } else {
+                    not_started(format!("{how} before the jail reported{said}"), PRELOAD)
+                }
             }
             Trouble::Silent(patience) if self.any => {
                 not_started(format!("it was not ready within {} s{said}", patience.as_secs()), slow_advice())

@@ -39,7 +39,8 @@ impl Sealed {
 
     /// A bundle for the bridge: magic, lengths, source, V8 code cache (may be empty).
     pub(super) fn bundle(magic: &[u8; 8], source: &[u8], cache: &[u8]) -> io::Result<Sealed> {
-        let length = |part: &[u8]| u32::try_from(part.len()).map(u32::to_be_bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge));
+        let length =
+            |part: &[u8]| u32::try_from(part.len()).map(u32::to_be_bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge));
         Sealed::new(c"codemode-bundle", &[magic, &length(source)?, &length(cache)?, source, cache])
     }
 

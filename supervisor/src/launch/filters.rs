@@ -171,7 +171,8 @@ mod tests {
                 let list = &data[name];
                 let rules = list["filter"].as_array().expect("a list");
                 for number in (0..=600).chain(0x4000_0000..=0x4000_0258).chain([u32::MAX, 1 << 31]) {
-                    let of_call: Vec<Value> = rules.iter().filter(|rule| table(rule["syscall"].as_str().expect("a name")) == number).cloned().collect();
+                    let of_call: Vec<Value> =
+                        rules.iter().filter(|rule| table(rule["syscall"].as_str().expect("a name")) == number).cloned().collect();
                     for index in 0..6 {
                         for value in interesting(&of_call) {
                             let mut args = [0; 6];
@@ -195,7 +196,9 @@ mod tests {
                 let list = format!(r#"{{"one":{{"mismatch_action":"trap","match_action":"allow","filter":[{{"syscall":"{name}"}}]}}}}"#);
                 let programs = compile(&list, &processor).expect("a known call");
                 let arch = PROCESSORS.iter().find(|(known, ..)| *known == processor).expect("a known processor").2;
-                (0..=600).find(|number| evaluate(&programs["one"], Call { number: *number, processor: arch, args: [0; 6] }) == ALLOW).expect("a number")
+                (0..=600)
+                    .find(|number| evaluate(&programs["one"], Call { number: *number, processor: arch, args: [0; 6] }) == ALLOW)
+                    .expect("a number")
             })
         }
     }
@@ -214,8 +217,22 @@ mod tests {
 
     #[test]
     fn every_call_on_a_list_has_its_reason_and_armed_is_the_smallest() {
-        const NEVER: [&str; 14] =
-            ["open", "openat", "socket", "connect", "execve", "clone", "clone3", "kill", "tgkill", "ioctl", "prctl", "ptrace", "seccomp", "io_uring_setup"];
+        const NEVER: [&str; 14] = [
+            "open",
+            "openat",
+            "socket",
+            "connect",
+            "execve",
+            "clone",
+            "clone3",
+            "kill",
+            "tgkill",
+            "ioctl",
+            "prctl",
+            "ptrace",
+            "seccomp",
+            "io_uring_setup",
+        ];
         for (_, lists, _) in PROCESSORS {
             let data: Value = serde_json::from_str(lists).expect("the lists are JSON");
             for list in data.as_object().expect("lists").values() {
@@ -224,7 +241,8 @@ mod tests {
                 }
             }
             for armed in ["armed", "armed_jit"] {
-                let names: Vec<&str> = data[armed]["filter"].as_array().expect("a list").iter().filter_map(|rule| rule["syscall"].as_str()).collect();
+                let names: Vec<&str> =
+                    data[armed]["filter"].as_array().expect("a list").iter().filter_map(|rule| rule["syscall"].as_str()).collect();
                 assert!(NEVER.iter().all(|never| !names.contains(never)), "{names:?}");
             }
         }

@@ -32,8 +32,8 @@ pub use filters::syscall_name;
 pub use node::Node;
 pub use report::{Isolation, LauncherKind, Wall, WallReport, WallStatus};
 pub use spawn::Spawn;
-pub(crate) use template::{Rehearsal, self_test};
 pub use template::Template;
+pub(crate) use template::{Rehearsal, self_test};
 
 use std::time::Duration;
 

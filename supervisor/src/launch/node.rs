@@ -111,7 +111,9 @@ fn search(path: Option<&OsStr>) -> Result<PathBuf, NodeError> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join("node"))
         .find(|file| file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0))
-        .ok_or_else(|| NodeError::NotFound { path: if path.is_empty() { "which is empty".to_owned() } else { path.to_string_lossy().into_owned() } })
+        .ok_or_else(|| NodeError::NotFound {
+            path: if path.is_empty() { "which is empty".to_owned() } else { path.to_string_lossy().into_owned() },
+        })
 }
 
 /// Whether `path` is an ELF program that may be run; scripts are not.
@@ -176,7 +178,9 @@ fn ask(path: &Path, arguments: &[&str]) -> Result<String, NodeError> {
             Ok(status) if status.success() => Ok(text.trim().to_owned()),
             // What a shell limits is a better reason than what a starved program says.
             Ok(status) => Err(match shell_limit() {
-                Some(advice) => NodeError::NotStarted { path: path.to_path_buf(), why: format!("`{question}` ended with {status}"), advice },
+                Some(advice) => {
+                    NodeError::NotStarted { path: path.to_path_buf(), why: format!("`{question}` ended with {status}"), advice }
+                }
                 None => not_runnable(path, format!("`{question}` ended with {status}")),
             }),
             Err(error) => Err(not_runnable(path, reason(&error))),
@@ -199,7 +203,9 @@ fn shell_limit() -> Option<&'static str> {
     use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
     let limited = |resource| getrlimit(resource).is_ok_and(|(soft, _)| soft != RLIM_INFINITY);
     if limited(Resource::RLIMIT_AS) {
-        Some("The virtual memory limit of this shell (`ulimit -v`) may be too low for Node: set it to unlimited. codemode has its own memory limit.")
+        Some(
+            "The virtual memory limit of this shell (`ulimit -v`) may be too low for Node: set it to unlimited. codemode has its own memory limit.",
+        )
     } else if limited(Resource::RLIMIT_DATA) {
         Some("The data limit of this shell (`ulimit -d`) may be too low for Node: set it to unlimited.")
     } else {

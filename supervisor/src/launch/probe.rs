@@ -165,7 +165,8 @@ impl Prober {
         let leaked = if trial.act == Act::ReadLeaked { self.leak().map_err(|source| host("descriptors", source))? } else { Vec::new() };
         let number = leaked.last().map_or(trial.number, |fd| fd.as_raw_fd().unsigned_abs().into());
         let probe = Probe { act: trial.act, number, path: trial.path.as_bytes_with_nul() };
-        let plan = self.blueprint.encode_probe(nonce, steps, &probe).ok_or_else(|| LaunchError::Internal("the plan is too large".to_owned()))?;
+        let plan =
+            self.blueprint.encode_probe(nonce, steps, &probe).ok_or_else(|| LaunchError::Internal("the plan is too large".to_owned()))?;
         // A probe reads no bundle; what stands in its place is as good.
         let mut fds = vec![bridge_child.as_raw_fd(), self.null.as_raw_fd(), self.null.as_raw_fd()];
         fds.extend(ruleset.as_ref().map(AsRawFd::as_raw_fd));

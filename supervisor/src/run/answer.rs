@@ -47,14 +47,19 @@ impl Answer {
         };
         match returned {
             None => Answer { value: JsonText::null(), value_type: ValueType::Undefined, error },
-            Some(Returned { value, .. }) if value.bytes() as u64 > limit => Answer::failed(error.unwrap_or_else(|| too_large(&value, limit))),
+            Some(Returned { value, .. }) if value.bytes() as u64 > limit => {
+                Answer::failed(error.unwrap_or_else(|| too_large(&value, limit)))
+            }
             Some(Returned { value, value_type }) => Answer { value, value_type, error },
         }
     }
 }
 
 fn too_large(value: &JsonText, limit: u64) -> RunError {
-    let message = format!("the value has {} bytes of JSON text, the limit is {limit}\nreturn less: filter or summarise it in the body", value.bytes());
+    let message = format!(
+        "the value has {} bytes of JSON text, the limit is {limit}\nreturn less: filter or summarise it in the body",
+        value.bytes()
+    );
     RunError::new(ErrorCode::OutputLimit, message)
 }
 

@@ -66,16 +66,7 @@ pub struct Console {
 impl Console {
     /// An empty console.
     pub fn new(limits: ConsoleLimits) -> Self {
-        Console {
-            limits,
-            head: Vec::new(),
-            head_cost: 0,
-            head_full: false,
-            tail: VecDeque::new(),
-            tail_cost: 0,
-            dropped: 0,
-            written: 0,
-        }
+        Console { limits, head: Vec::new(), head_cost: 0, head_full: false, tail: VecDeque::new(), tail_cost: 0, dropped: 0, written: 0 }
     }
 
     /// Takes an entry. `already_dropped` is what the child says it cut; it is counted, not believed to be small.

@@ -111,7 +111,12 @@ struct Driver<P> {
 }
 
 impl<P: Process> Driver<P> {
-    async fn launch(&mut self, launch: impl Future<Output = Result<Ready<P>, RunError>>, alarm: &mut Alarm, cancel: &mut watch::Receiver<bool>) {
+    async fn launch(
+        &mut self,
+        launch: impl Future<Output = Result<Ready<P>, RunError>>,
+        alarm: &mut Alarm,
+        cancel: &mut watch::Receiver<bool>,
+    ) {
         let event = tokio::select! {
             biased;
             () = cancelled(cancel) => Event::Cancelled,
@@ -183,7 +188,9 @@ impl<P: Process> Driver<P> {
     fn event_of(&self, turn: Turn) -> Event {
         match turn {
             Turn::Received(Received::Hello(_)) => Event::Greeted,
-            Turn::Received(Received::Console(console)) => Event::Console { level: console.level, text: console.text, dropped: console.dropped },
+            Turn::Received(Received::Console(console)) => {
+                Event::Console { level: console.level, text: console.text, dropped: console.dropped }
+            }
             Turn::Received(Received::Request(request)) => Event::Asked { ask: request.ask, over_budget: false },
             Turn::Received(Received::OverBudget(request)) => Event::Asked { ask: request.ask, over_budget: true },
             Turn::Received(Received::CallLimit) => Event::CallLimit,
@@ -230,7 +237,11 @@ impl<P: Process> Driver<P> {
 
     fn send_run(&mut self) -> Vec<Action> {
         let sent = self.bridge.as_mut().map(|bridge| bridge.send_run(&self.run));
-        if let Some(Ok(())) = sent { Vec::new() } else { self.machine.handle(self.now(), Event::Broken("the body could not be put into a frame")) }
+        if let Some(Ok(())) = sent {
+            Vec::new()
+        } else {
+            self.machine.handle(self.now(), Event::Broken("the body could not be put into a frame"))
+        }
     }
 
     fn reply(&mut self, seq: u64, result: Result<JsonText, CallFailure>) -> Vec<Action> {
@@ -240,7 +251,11 @@ impl<P: Process> Driver<P> {
             Ok(value) => bridge.reply(id, Ok(&value)),
             Err(failure) => bridge.reply(id, Err(&wire_error(failure))),
         });
-        if let Some(Ok(())) = sent { Vec::new() } else { self.machine.handle(self.now(), Event::Broken("an answer could not be put into a frame")) }
+        if let Some(Ok(())) = sent {
+            Vec::new()
+        } else {
+            self.machine.handle(self.now(), Event::Broken("an answer could not be put into a frame"))
+        }
     }
 
     fn close(&mut self) {

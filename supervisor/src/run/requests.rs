@@ -176,8 +176,12 @@ pub(crate) fn refusal(ask: &Ask, over_budget: bool, limits: &RunLimits) -> Optio
 
 /// A thing is above its limit; both sizes are named.
 pub(crate) fn too_large(what: &str, tool_id: &str, bytes: usize, limit: usize) -> CallFailure {
-    CallFailure::new(CallCode::TooLarge, tool_id, format!("{what} of this request: {bytes} bytes where {limit} are the limit; use less at a time"))
-        .with_data(json!({"bytes": bytes, "limit": limit}))
+    CallFailure::new(
+        CallCode::TooLarge,
+        tool_id,
+        format!("{what} of this request: {bytes} bytes where {limit} are the limit; use less at a time"),
+    )
+    .with_data(json!({"bytes": bytes, "limit": limit}))
 }
 
 /// The tool as the body named it; empty for a search.

@@ -160,7 +160,12 @@ impl Machine {
     pub(crate) fn deadline(&self) -> Option<Duration> {
         match self.phase {
             Phase::Launching => Some(limits::ceiling(&self.limits)),
-            Phase::Running => Some(self.clock.as_ref().and_then(WallClock::deadline).map_or(limits::ceiling(&self.limits), |at| at.min(limits::ceiling(&self.limits)))),
+            Phase::Running => Some(
+                self.clock
+                    .as_ref()
+                    .and_then(WallClock::deadline)
+                    .map_or(limits::ceiling(&self.limits), |at| at.min(limits::ceiling(&self.limits))),
+            ),
             Phase::Answered { until } | Phase::Leaving { until, .. } => Some(until),
             Phase::Ending | Phase::Ended => None,
         }
@@ -371,7 +376,10 @@ impl Machine {
 
     fn over_ceiling(&self) -> RunError {
         let s = limits::ceiling(&self.limits).as_secs();
-        RunError::new(ErrorCode::Timeout, format!("the run took longer than {s} s, approvals included\nanswer approvals sooner, or let the body do less"))
+        RunError::new(
+            ErrorCode::Timeout,
+            format!("the run took longer than {s} s, approvals included\nanswer approvals sooner, or let the body do less"),
+        )
     }
 
     fn fail(&mut self, now: Duration, error: RunError) {
@@ -443,7 +451,10 @@ fn cancelled() -> RunError {
 }
 
 fn violation(what: &str) -> RunError {
-    RunError::new(ErrorCode::ProtocolViolation, format!("the child broke the wire: {what}\ntreat the body, and whoever steered its author, as an attack"))
+    RunError::new(
+        ErrorCode::ProtocolViolation,
+        format!("the child broke the wire: {what}\ntreat the body, and whoever steered its author, as an attack"),
+    )
 }
 
 #[cfg(test)]

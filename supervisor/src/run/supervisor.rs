@@ -16,8 +16,8 @@ use super::limits;
 use super::report::{ErrorCode, Resources, RunError, RunReport};
 use super::request::RunRequest;
 use super::timing::Timing;
-use crate::catalog::Catalog;
 use crate::bridge::rehearsal;
+use crate::catalog::Catalog;
 use crate::launch::{Confined, LaunchConfig, LaunchError, LaunchOrder, Launcher, LauncherChoice, Spawn, Template};
 use crate::telemetry::Telemetry;
 
@@ -135,7 +135,13 @@ impl Supervisor {
         handle
     }
 
-    fn begin(&self, ahead: Option<Ahead>, mut request: RunRequest, catalog: Arc<dyn Catalog>, events: Option<mpsc::UnboundedSender<RunEvent>>) -> RunHandle {
+    fn begin(
+        &self,
+        ahead: Option<Ahead>,
+        mut request: RunRequest,
+        catalog: Arc<dyn Catalog>,
+        events: Option<mpsc::UnboundedSender<RunEvent>>,
+    ) -> RunHandle {
         let (cancel, cancelled) = watch::channel(false);
         let limits = request.limits;
         let launcher = Arc::clone(&self.launcher);

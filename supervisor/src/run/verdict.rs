@@ -34,11 +34,15 @@ pub(crate) fn of_end(ended: &Ended, limits: &RunLimits) -> RunError {
         ExitStatus::Signaled(signal) => {
             crashed(&format!("the child was ended by signal {signal}"), "run the body again; if it stays, report it with the body", ended)
         }
-        ExitStatus::Unknown => crashed("the child ended and its status is lost", "let nothing else in this process wait for child processes", ended),
-        ExitStatus::Exited(_) if ended.last_words == Some(LastWords::Abort) => memory_limit(limits),
-        ExitStatus::Exited(code) => {
-            crashed(&format!("the child exited with {code} without an answer"), "run the body again; if it stays, report it with the body", ended)
+        ExitStatus::Unknown => {
+            crashed("the child ended and its status is lost", "let nothing else in this process wait for child processes", ended)
         }
+        ExitStatus::Exited(_) if ended.last_words == Some(LastWords::Abort) => memory_limit(limits),
+        ExitStatus::Exited(code) => crashed(
+            &format!("the child exited with {code} without an answer"),
+            "run the body again; if it stays, report it with the body",
+            ended,
+        ),
     }
 }
 
@@ -56,7 +60,10 @@ fn isolation_violation(words: Option<LastWords>) -> RunError {
 fn cpu_limit(limits: &RunLimits) -> RunError {
     RunError::new(
         ErrorCode::CpuLimit,
-        format!("the body used up its {} s of CPU time\nlet it do less, or raise the time limit, from which this one follows", limits::cpu_seconds(limits)),
+        format!(
+            "the body used up its {} s of CPU time\nlet it do less, or raise the time limit, from which this one follows",
+            limits::cpu_seconds(limits)
+        ),
     )
 }
 

@@ -68,9 +68,15 @@ impl Desk {
                     Err(failure) => return Outcome::Answer(Err(failure)),
                 };
                 let (id, source) = (tool.id.clone(), tool.source);
-                let args = args.to_value().map_err(|_| CallFailure::new(CallCode::InvalidArguments, &id, "the arguments are no JSON this side can read"));
+                let args = args
+                    .to_value()
+                    .map_err(|_| CallFailure::new(CallCode::InvalidArguments, &id, "the arguments are no JSON this side can read"));
                 let checked = args.and_then(|args| gate::check_arguments(&tool, args));
-                Outcome::Checked { id, source, checked: checked.map(|checked| CheckedCall { tool, args: checked.args, decoded: checked.decoded }) }
+                Outcome::Checked {
+                    id,
+                    source,
+                    checked: checked.map(|checked| CheckedCall { tool, args: checked.args, decoded: checked.decoded }),
+                }
             }),
         };
         let mut step = Guarded(step);

@@ -55,9 +55,7 @@ pub enum CatalogFileProblem {
         message: String,
     },
     /// An unknown key, a missing one, or a value of the wrong type.
-    #[error(
-        "{message}; a tool is {{id?, source?, sourceName?, name, description, parameters, outputSchema?, reply?}}"
-    )]
+    #[error("{message}; a tool is {{id?, source?, sourceName?, name, description, parameters, outputSchema?, reply?}}")]
     Shape {
         /// The reader's words.
         message: String,
@@ -73,9 +71,7 @@ pub enum CatalogFileProblem {
         max: usize,
     },
     /// A schema that is not an object, or that cannot be read.
-    #[error(
-        "{key} is not a JSON Schema: {message}; write an object such as {{\"type\": \"object\"}}"
-    )]
+    #[error("{key} is not a JSON Schema: {message}; write an object such as {{\"type\": \"object\"}}")]
     Schema {
         /// `parameters` or `outputSchema`.
         key: &'static str,
@@ -89,9 +85,7 @@ pub enum CatalogFileProblem {
         id: String,
     },
     /// A reply that does not say what to answer.
-    #[error(
-        "reply {message}; it has one of value, error, echo, mcp, count, repeat, and may have delayMs"
-    )]
+    #[error("reply {message}; it has one of value, error, echo, mcp, count, repeat, and may have delayMs")]
     Reply {
         /// What is wrong with it.
         message: &'static str,
@@ -100,12 +94,7 @@ pub enum CatalogFileProblem {
 
 impl CatalogFileError {
     pub(super) fn whole(file: &str, problem: CatalogFileProblem) -> CatalogFileError {
-        CatalogFileError {
-            file: file.to_owned(),
-            place: None,
-            entry: None,
-            problem,
-        }
+        CatalogFileError { file: file.to_owned(), place: None, entry: None, problem }
     }
 }
 

@@ -39,12 +39,7 @@ struct Calls {
 impl Ledger {
     pub(super) fn record(&self, tool_id: &str, args: &Value, context: &CallContext) {
         let args = (size(args, KEPT_ARGS) <= KEPT_ARGS).then(|| args.clone());
-        let dispatch = Dispatch {
-            tool_id: tool_id.to_owned(),
-            args,
-            run_id: context.run_id.to_string(),
-            seq: context.seq,
-        };
+        let dispatch = Dispatch { tool_id: tool_id.to_owned(), args, run_id: context.run_id.to_string(), seq: context.seq };
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.count += 1;
         if calls.last.len() == KEPT {
@@ -54,20 +49,11 @@ impl Ledger {
     }
 
     pub(super) fn entries(&self) -> Vec<Dispatch> {
-        self.calls
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .last
-            .iter()
-            .cloned()
-            .collect()
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).last.iter().cloned().collect()
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.calls
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .count
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).count
     }
 }
 
@@ -107,14 +93,7 @@ mod tests {
     fn the_ledger_keeps_the_last_calls_and_counts_all() {
         let ledger = Ledger::default();
         for seq in 0..(KEPT as u64 + 10) {
-            ledger.record(
-                "t",
-                &json!({"n": seq}),
-                &CallContext {
-                    run_id: "r".into(),
-                    seq,
-                },
-            );
+            ledger.record("t", &json!({"n": seq}), &CallContext { run_id: "r".into(), seq });
         }
         assert_eq!(ledger.count(), KEPT as u64 + 10);
         let entries = ledger.entries();
@@ -125,14 +104,7 @@ mod tests {
     #[test]
     fn large_arguments_are_not_kept() {
         let ledger = Ledger::default();
-        ledger.record(
-            "t",
-            &json!({"text": "x".repeat(10_000)}),
-            &CallContext {
-                run_id: "r".into(),
-                seq: 1,
-            },
-        );
+        ledger.record("t", &json!({"text": "x".repeat(10_000)}), &CallContext { run_id: "r".into(), seq: 1 });
         assert_eq!(ledger.entries()[0].args, None);
     }
 }

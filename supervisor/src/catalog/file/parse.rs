@@ -55,44 +55,22 @@ enum At {
 
 impl Fault {
     pub(super) fn entry(index: usize, problem: CatalogFileProblem) -> Fault {
-        Fault {
-            at: At::Entry(index),
-            problem,
-        }
+        Fault { at: At::Entry(index), problem }
     }
 
     /// Finds line, column and tool. Only here is the text read a second time.
     pub(super) fn into_error(self, file: &str, text: &str) -> CatalogFileError {
         let entries = place::entries(text);
         let (index, place) = match self.at {
-            At::Entry(index) => (
-                Some(index),
-                entries
-                    .get(index)
-                    .map(|entry| place::of_offset(text, entry.start)),
-            ),
+            At::Entry(index) => (Some(index), entries.get(index).map(|entry| place::of_offset(text, entry.start))),
             At::Place(place) => {
                 let offset = place::to_offset(text, place);
-                (
-                    entries
-                        .iter()
-                        .position(|entry| entry.start <= offset && offset <= entry.end),
-                    Some(place),
-                )
+                (entries.iter().position(|entry| entry.start <= offset && offset <= entry.end), Some(place))
             }
         };
-        let entry = index.map(|index| {
-            entries
-                .get(index)
-                .and_then(|range| own_name(&text[range.clone()]))
-                .unwrap_or(format!("number {}", index + 1))
-        });
-        CatalogFileError {
-            file: file.to_owned(),
-            place,
-            entry,
-            problem: self.problem,
-        }
+        let entry = index
+            .map(|index| entries.get(index).and_then(|range| own_name(&text[range.clone()])).unwrap_or(format!("number {}", index + 1)));
+        CatalogFileError { file: file.to_owned(), place, entry, problem: self.problem }
     }
 }
 
@@ -102,35 +80,20 @@ fn own_name(entry: &str) -> Option<String> {
         return None;
     }
     let value: Value = json5::from_str(entry).ok()?;
-    ["name", "id"].iter().find_map(|key| {
-        value
-            .get(key)?
-            .as_str()
-            .filter(|text| !text.is_empty())
-            .map(quoted)
-    })
+    ["name", "id"].iter().find_map(|key| value.get(key)?.as_str().filter(|text| !text.is_empty()).map(quoted))
 }
 
 /// The text of a file: UTF-8, with or without a byte-order mark.
 pub(super) fn text_of(mut bytes: Vec<u8>) -> Result<Arc<str>, CatalogFileProblem> {
     // Without a mark, the first character of a catalog is ASCII: its other half in UTF-16 is a zero.
-    if matches!(
-        bytes.as_slice(),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]
-    ) {
+    if matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
         return Err(CatalogFileProblem::Utf16);
     }
-    let mark = if bytes.starts_with(b"\xef\xbb\xbf") {
-        3
-    } else {
-        0
-    };
+    let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     bytes.drain(..mark);
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text.into()),
-        Err(error) => Err(CatalogFileProblem::NotUtf8 {
-            offset: mark + error.utf8_error().valid_up_to(),
-        }),
+        Err(error) => Err(CatalogFileProblem::NotUtf8 { offset: mark + error.utf8_error().valid_up_to() }),
     }
 }
 
@@ -139,17 +102,11 @@ pub(super) fn catalog(text: &Arc<str>, stem: &str) -> Result<Vec<(Arc<Tool>, Rep
     match serde_json::from_str::<Vec<Entry<&RawValue>>>(text) {
         Ok(entries) => tools(entries, stem, |raw| {
             let range = range_in(text, raw.get());
-            Schema::from_text(text, range)
-                .map_err(|error| without_place(&error.to_string()).to_owned())
+            Schema::from_text(text, range).map_err(|error| without_place(&error.to_string()).to_owned())
         }),
         Err(error) if error.is_data() => {
             let place = place::of_line_and_byte(text, error.line(), error.column());
-            Err(Fault {
-                at: At::Place(place),
-                problem: CatalogFileProblem::Shape {
-                    message: shown(without_place(&error.to_string())),
-                },
-            })
+            Err(Fault { at: At::Place(place), problem: CatalogFileProblem::Shape { message: shown(without_place(&error.to_string())) } })
         }
         Err(_) => tools(json5_entries(text)?, stem, |value| Ok(Schema::from(value))),
     }
@@ -157,59 +114,28 @@ pub(super) fn catalog(text: &Arc<str>, stem: &str) -> Result<Vec<(Arc<Tool>, Rep
 
 fn json5_entries(text: &str) -> Result<Vec<Entry<Value>>, Fault> {
     if let Some(offset) = place::first_deeper_than(text, MAX_DEPTH) {
-        let problem = CatalogFileProblem::Syntax {
-            message: format!("it nests deeper than {MAX_DEPTH} levels"),
-        };
-        return Err(Fault {
-            at: At::Place(place::of_offset(text, offset)),
-            problem,
-        });
+        let problem = CatalogFileProblem::Syntax { message: format!("it nests deeper than {MAX_DEPTH} levels") };
+        return Err(Fault { at: At::Place(place::of_offset(text, offset)), problem });
     }
     json5::from_str(text).map_err(|error| {
         let message = shown(without_place(&error.to_string()));
-        let problem = if error.code().is_some() {
-            CatalogFileProblem::Syntax { message }
-        } else {
-            CatalogFileProblem::Shape { message }
-        };
-        let place = error
-            .position()
-            .map_or(Place { line: 1, column: 1 }, |at| Place {
-                line: at.line + 1,
-                column: at.column + 1,
-            });
-        Fault {
-            at: At::Place(place),
-            problem,
-        }
+        let problem = if error.code().is_some() { CatalogFileProblem::Syntax { message } } else { CatalogFileProblem::Shape { message } };
+        let place = error.position().map_or(Place { line: 1, column: 1 }, |at| Place { line: at.line + 1, column: at.column + 1 });
+        Fault { at: At::Place(place), problem }
     })
 }
 
-fn tools<S>(
-    entries: Vec<Entry<S>>,
-    stem: &str,
-    schema: impl Fn(S) -> Result<Schema, String>,
-) -> Result<Vec<(Arc<Tool>, Reply)>, Fault> {
+fn tools<S>(entries: Vec<Entry<S>>, stem: &str, schema: impl Fn(S) -> Result<Schema, String>) -> Result<Vec<(Arc<Tool>, Reply)>, Fault> {
     entries
         .into_iter()
         .enumerate()
-        .map(|(index, entry)| {
-            tool(entry, stem, &schema).map_err(|problem| Fault::entry(index, problem))
-        })
+        .map(|(index, entry)| tool(entry, stem, &schema).map_err(|problem| Fault::entry(index, problem)))
         .collect()
 }
 
-fn tool<S>(
-    entry: Entry<S>,
-    stem: &str,
-    schema: impl Fn(S) -> Result<Schema, String>,
-) -> Result<(Arc<Tool>, Reply), CatalogFileProblem> {
+fn tool<S>(entry: Entry<S>, stem: &str, schema: impl Fn(S) -> Result<Schema, String>) -> Result<(Arc<Tool>, Reply), CatalogFileProblem> {
     let source = entry.source.unwrap_or(Source::Client);
-    let source_name = usable(
-        "sourceName",
-        entry.source_name.unwrap_or_else(|| stem.to_owned()),
-        MAX_NAME_BYTES,
-    )?;
+    let source_name = usable("sourceName", entry.source_name.unwrap_or_else(|| stem.to_owned()), MAX_NAME_BYTES)?;
     let name = usable("name", entry.name, MAX_NAME_BYTES)?;
     let id = match entry.id {
         Some(id) => usable("id", id, MAX_ID_BYTES)?,
@@ -218,11 +144,7 @@ fn tool<S>(
     let schema = |key, given| {
         let wrong = |message| CatalogFileProblem::Schema { key, message };
         let schema = schema(given).map_err(wrong)?;
-        if schema.is_object() {
-            Ok(schema)
-        } else {
-            Err(wrong("it is not an object".to_owned()))
-        }
+        if schema.is_object() { Ok(schema) } else { Err(wrong("it is not an object".to_owned())) }
     };
     let tool = Tool {
         id,
@@ -231,24 +153,15 @@ fn tool<S>(
         name,
         description: entry.description,
         parameters: schema("parameters", entry.parameters)?,
-        output_schema: entry
-            .output_schema
-            .map(|given| schema("outputSchema", given))
-            .transpose()?,
+        output_schema: entry.output_schema.map(|given| schema("outputSchema", given)).transpose()?,
     };
-    let reply = entry
-        .reply
-        .map_or_else(|| Ok(Reply::example()), Reply::try_from)?;
+    let reply = entry.reply.map_or_else(|| Ok(Reply::example()), Reply::try_from)?;
     Ok((Arc::new(tool), reply))
 }
 
 /// Names are strangers' own and stay as they are (`a/b`, `sök`); only what could not be called or would forge a line is refused.
 fn usable(key: &'static str, text: String, max: usize) -> Result<String, CatalogFileProblem> {
-    if text.is_empty()
-        || text.len() > max
-        || text.trim() != text
-        || text.chars().any(char::is_control)
-    {
+    if text.is_empty() || text.len() > max || text.trim() != text || text.chars().any(char::is_control) {
         return Err(CatalogFileProblem::Name { key, text, max });
     }
     Ok(text)
@@ -262,9 +175,7 @@ fn range_in(text: &str, part: &str) -> Range<usize> {
 
 /// A parser's message without the place, which the error has as a value.
 fn without_place(message: &str) -> &str {
-    message
-        .rsplit_once(" at line ")
-        .map_or(message, |(message, _)| message)
+    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
 }
 
 fn shown(message: &str) -> String {
@@ -277,119 +188,63 @@ mod tests {
 
     fn error(text: &str) -> String {
         let text: Arc<str> = text.into();
-        catalog(&text, "tools")
-            .map(|_| ())
-            .unwrap_err()
-            .into_error("tools.json", &text)
-            .to_string()
+        catalog(&text, "tools").map(|_| ()).unwrap_err().into_error("tools.json", &text).to_string()
     }
 
     #[test]
     fn a_wrong_key_is_named_with_its_place_and_tool() {
         let text = "[\n  {\"name\": \"ok\", \"description\": \"\", \"parameters\": {}},\n  {\"name\": \"x\", \"descripton\": \"\", \"parameters\": {}}\n]";
-        assert!(
-            error(text).starts_with("tools.json:3:28: tool \"x\": unknown field `descripton`"),
-            "{}",
-            error(text)
-        );
+        assert!(error(text).starts_with("tools.json:3:28: tool \"x\": unknown field `descripton`"), "{}", error(text));
         let json5 = text.replace("\"name\"", "name");
-        assert!(
-            error(&json5).contains(": tool \"x\": unknown field `descripton`"),
-            "{}",
-            error(&json5)
-        );
+        assert!(error(&json5).contains(": tool \"x\": unknown field `descripton`"), "{}", error(&json5));
     }
 
     #[test]
     fn a_wrong_type_is_named_with_its_place_and_tool() {
         let message = error("[{\"name\": \"x\", \"description\": 7, \"parameters\": {}}]");
-        assert!(
-            message.starts_with(
-                "tools.json:1:31: tool \"x\": invalid type: integer `7`, expected a string"
-            ),
-            "{message}"
-        );
-        assert!(
-            error("{}").starts_with("tools.json:1:1: invalid type: map, expected a sequence"),
-            "{}",
-            error("{}")
-        );
+        assert!(message.starts_with("tools.json:1:31: tool \"x\": invalid type: integer `7`, expected a string"), "{message}");
+        assert!(error("{}").starts_with("tools.json:1:1: invalid type: map, expected a sequence"), "{}", error("{}"));
     }
 
     #[test]
     fn a_syntax_error_has_a_place() {
         let message = error("[\n {name: 'x', description: '', parameters: {}},\n {name 'y'}\n]");
-        assert!(
-            message.starts_with(
-                "tools.json:3:8: tool number 2: is neither JSON nor JSON5: expected colon"
-            ),
-            "{message}"
-        );
+        assert!(message.starts_with("tools.json:3:8: tool number 2: is neither JSON nor JSON5: expected colon"), "{message}");
     }
 
     #[test]
     fn what_json_takes_and_a_tool_does_not_has_the_entrys_place() {
         for (entry, part) in [
-            (
-                "{\"name\": \"\", \"description\": \"\", \"parameters\": {}}",
-                "the name \"\" is not usable",
-            ),
-            (
-                "{\"name\": \"a\\nb\", \"description\": \"\", \"parameters\": {}}",
-                "the name \"a\\nb\" is not usable",
-            ),
-            (
-                "{\"name\": \"a\", \"description\": \"\", \"parameters\": 1}",
-                "parameters is not a JSON Schema",
-            ),
+            ("{\"name\": \"\", \"description\": \"\", \"parameters\": {}}", "the name \"\" is not usable"),
+            ("{\"name\": \"a\\nb\", \"description\": \"\", \"parameters\": {}}", "the name \"a\\nb\" is not usable"),
+            ("{\"name\": \"a\", \"description\": \"\", \"parameters\": 1}", "parameters is not a JSON Schema"),
             (
                 "{\"name\": \"a\", \"description\": \"\", \"parameters\": {\"x\": 1e999}}",
                 "parameters is not a JSON Schema: number out of range",
             ),
-            (
-                "{\"name\": \"a\", \"description\": \"\", \"parameters\": {}, \"reply\": {}}",
-                "reply has no answer",
-            ),
+            ("{\"name\": \"a\", \"description\": \"\", \"parameters\": {}, \"reply\": {}}", "reply has no answer"),
         ] {
             let message = error(&format!("[\n    {entry}]"));
-            assert!(
-                message.starts_with("tools.json:2:5: tool ") && message.contains(part),
-                "{message}"
-            );
+            assert!(message.starts_with("tools.json:2:5: tool ") && message.contains(part), "{message}");
         }
     }
 
     #[test]
     fn depth_is_bounded_in_both_forms() {
         assert!(error(&"[".repeat(100_000)).starts_with("tools.json:1:"));
-        let message = error(&format!(
-            "[{{name: 'a', description: '', parameters: {}",
-            "{a:".repeat(100_000)
-        ));
+        let message = error(&format!("[{{name: 'a', description: '', parameters: {}", "{a:".repeat(100_000)));
         assert!(message.contains("nests deeper than 128"), "{message:.200}");
-        let message = error(&format!(
-            "[{{\"name\": \"a\", \"description\": \"\", \"parameters\": {}1{}}}]",
-            "{\"a\":".repeat(200),
-            "}".repeat(200)
-        ));
-        assert!(
-            message.contains("parameters is not a JSON Schema"),
-            "{message}"
-        );
+        let message =
+            error(&format!("[{{\"name\": \"a\", \"description\": \"\", \"parameters\": {}1{}}}]", "{\"a\":".repeat(200), "}".repeat(200)));
+        assert!(message.contains("parameters is not a JSON Schema"), "{message}");
     }
 
     #[test]
     fn encodings_are_told_apart() {
-        assert_eq!(
-            text_of(b"\xff\xfe[\0]\0".to_vec()),
-            Err(CatalogFileProblem::Utf16)
-        );
+        assert_eq!(text_of(b"\xff\xfe[\0]\0".to_vec()), Err(CatalogFileProblem::Utf16));
         assert_eq!(text_of(b"[\0]\0".to_vec()), Err(CatalogFileProblem::Utf16));
         assert_eq!(text_of(b"\0[\0]".to_vec()), Err(CatalogFileProblem::Utf16));
-        assert_eq!(
-            text_of(b"[\"\xff\"]".to_vec()),
-            Err(CatalogFileProblem::NotUtf8 { offset: 2 })
-        );
+        assert_eq!(text_of(b"[\"\xff\"]".to_vec()), Err(CatalogFileProblem::NotUtf8 { offset: 2 }));
         assert_eq!(text_of(b"\xef\xbb\xbf[]".to_vec()), Ok("[]".into()));
     }
 

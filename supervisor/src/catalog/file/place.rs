@@ -59,10 +59,7 @@ pub(super) fn first_deeper_than(text: &str, max: usize) -> Option<usize> {
 pub(super) fn of_offset(text: &str, offset: usize) -> Place {
     let before = &text[..floor(text, offset)];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    Place {
-        line: before.matches('\n').count() + 1,
-        column: before[line_start..].chars().count() + 1,
-    }
+    Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
 }
 
 /// The place that the JSON reader names by line and *byte* of the last thing it read, both from 1.
@@ -73,19 +70,13 @@ pub(super) fn of_line_and_byte(text: &str, line: usize, byte: usize) -> Place {
 /// The offset of a place, or the end of the text.
 pub(super) fn to_offset(text: &str, place: Place) -> usize {
     let start = line_start(text, place.line);
-    text[start..]
-        .char_indices()
-        .nth(place.column - 1)
-        .map_or(text.len(), |(at, _)| start + at)
+    text[start..].char_indices().nth(place.column - 1).map_or(text.len(), |(at, _)| start + at)
 }
 
 fn line_start(text: &str, line: usize) -> usize {
     match line {
         0 | 1 => 0,
-        _ => text
-            .match_indices('\n')
-            .nth(line - 2)
-            .map_or(text.len(), |(at, _)| at + 1),
+        _ => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
     }
 }
 
@@ -106,18 +97,11 @@ fn walk(text: &str, mut visit: impl FnMut(usize, u8, usize) -> bool) {
         let rest = &text.as_bytes()[at..];
         match byte {
             b'/' if rest.starts_with(b"//") => {
-                at += rest
-                    .iter()
-                    .position(|byte| *byte == b'\n')
-                    .unwrap_or(rest.len());
+                at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
                 continue;
             }
             b'/' if rest.starts_with(b"/*") => {
-                at += rest
-                    .windows(2)
-                    .skip(2)
-                    .position(|pair| pair == b"*/")
-                    .map_or(rest.len(), |end| end + 4);
+                at += rest.windows(2).skip(2).position(|pair| pair == b"*/").map_or(rest.len(), |end| end + 4);
                 continue;
             }
             b' ' | b'\t' | b'\r' | b'\n' => {
@@ -152,18 +136,12 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<&str> {
-        entries(text)
-            .into_iter()
-            .map(|range| &text[range])
-            .collect()
+        entries(text).into_iter().map(|range| &text[range]).collect()
     }
 
     #[test]
     fn entries_are_the_elements_of_the_outermost_array() {
-        assert_eq!(
-            texts("[ {a: [1, 2]}, // {x},\n 'b,]', /* [ */ [3] ]"),
-            ["{a: [1, 2]}", "'b,]'", "[3]"]
-        );
+        assert_eq!(texts("[ {a: [1, 2]}, // {x},\n 'b,]', /* [ */ [3] ]"), ["{a: [1, 2]}", "'b,]'", "[3]"]);
         assert_eq!(texts("[]"), Vec::<&str>::new());
         assert_eq!(texts("[{\"a\": \"\\\"}\"}, {"), ["{\"a\": \"\\\"}\"}", "{"]);
         assert_eq!(texts("[[1],[2]]"), ["[1]", "[2]"]);

@@ -53,10 +53,7 @@ enum Delay {
 impl Reply {
     /// The reply of a tool that has none in the file.
     pub(super) fn example() -> Reply {
-        Reply {
-            answer: Answer::Example,
-            delay: None,
-        }
+        Reply { answer: Answer::Example, delay: None }
     }
 
     /// How long this call waits: an argument that is missing or no number means not at all.
@@ -64,10 +61,7 @@ impl Reply {
         match &self.delay {
             None => Duration::ZERO,
             Some(Delay::Fixed(delay)) => *delay,
-            Some(Delay::Argument(name)) => args
-                .get(name)
-                .and_then(Value::as_f64)
-                .map_or(Duration::ZERO, bounded_delay),
+            Some(Delay::Argument(name)) => args.get(name).and_then(Value::as_f64).map_or(Duration::ZERO, bounded_delay),
         }
     }
 
@@ -76,11 +70,7 @@ impl Reply {
         match &self.answer {
             Answer::Value(template) => Ok(template.filled(&args)),
             Answer::Error { message, code } => {
-                let data = if code.is_null() {
-                    Value::Null
-                } else {
-                    json!({"code": code})
-                };
+                let data = if code.is_null() { Value::Null } else { json!({"code": code}) };
                 Err(CallFailure::new(CallCode::ToolError, &tool.id, message).with_data(data))
             }
             Answer::Echo => Ok(args),
@@ -88,10 +78,7 @@ impl Reply {
             Answer::Count(calls) => Ok(Value::from(calls.fetch_add(1, Ordering::Relaxed) + 1)),
             Answer::Repeat(name) => repeated(&tool.id, name, &args),
             Answer::Example => {
-                let value = tool
-                    .output_schema
-                    .as_ref()
-                    .map_or(Value::Null, |schema| example::fitting(schema.value()));
+                let value = tool.output_schema.as_ref().map_or(Value::Null, |schema| example::fitting(schema.value()));
                 Ok(json!({"$example": true, "value": value}))
             }
         }
@@ -100,33 +87,20 @@ impl Reply {
 
 fn repeated(tool_id: &str, name: &str, args: &Value) -> Result<Value, CallFailure> {
     match args.get(name).and_then(Value::as_u64) {
-        Some(letters) if letters <= MAX_REPEAT => Ok(Value::from(
-            "x".repeat(usize::try_from(letters).unwrap_or(0)),
-        )),
+        Some(letters) if letters <= MAX_REPEAT => Ok(Value::from("x".repeat(usize::try_from(letters).unwrap_or(0)))),
         Some(letters) => Err(CallFailure::new(
             CallCode::TooLarge,
             tool_id,
-            format!(
-                "{} asks for {letters} letters; this tool gives at most {MAX_REPEAT}",
-                quoted(name)
-            ),
+            format!("{} asks for {letters} letters; this tool gives at most {MAX_REPEAT}", quoted(name)),
         )),
-        None => Err(CallFailure::new(
-            CallCode::ToolError,
-            tool_id,
-            format!(
-                "{} must be a whole number of letters, 0 or more",
-                quoted(name)
-            ),
-        )),
+        None => {
+            Err(CallFailure::new(CallCode::ToolError, tool_id, format!("{} must be a whole number of letters, 0 or more", quoted(name))))
+        }
     }
 }
 
 fn bounded_delay(ms: f64) -> Duration {
-    Duration::try_from_secs_f64(ms / 1000.0)
-        .map_or(if ms > 0.0 { MAX_DELAY } else { Duration::ZERO }, |delay| {
-            delay.min(MAX_DELAY)
-        })
+    Duration::try_from_secs_f64(ms / 1000.0).map_or(if ms > 0.0 { MAX_DELAY } else { Duration::ZERO }, |delay| delay.min(MAX_DELAY))
 }
 
 impl Template {
@@ -136,11 +110,7 @@ impl Template {
     }
 
     fn filled(&self, args: &Value) -> Value {
-        if self.has_places {
-            fill(&self.value, args)
-        } else {
-            self.value.clone()
-        }
+        if self.has_places { fill(&self.value, args) } else { self.value.clone() }
     }
 }
 
@@ -165,10 +135,7 @@ fn fill(value: &Value, args: &Value) -> Value {
     }
     match value {
         Value::Array(items) => items.iter().map(|item| fill(item, args)).collect(),
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, item)| (key.clone(), fill(item, args)))
-            .collect(),
+        Value::Object(map) => map.iter().map(|(key, item)| (key.clone(), fill(item, args))).collect(),
         other => other.clone(),
     }
 }
@@ -209,13 +176,8 @@ impl TryFrom<ReplyMirror> for Reply {
             return wrong("says false to what it should do");
         }
         let mut answers = [
-            mirror
-                .value
-                .map(|value| Answer::Value(Template::new(value))),
-            mirror.error.map(|error| Answer::Error {
-                message: error.message,
-                code: error.code,
-            }),
+            mirror.value.map(|value| Answer::Value(Template::new(value))),
+            mirror.error.map(|error| Answer::Error { message: error.message, code: error.code }),
             mirror.echo.map(|_| Answer::Echo),
             mirror.mcp.map(|result| Answer::Mcp(Template::new(result))),
             mirror.count.map(|_| Answer::Count(AtomicU64::new(0))),
@@ -230,9 +192,7 @@ impl TryFrom<ReplyMirror> for Reply {
             return wrong("has more than one answer");
         }
         match &answer {
-            Answer::Error { code, .. }
-                if !(code.is_null() || code.is_string() || code.is_number()) =>
-            {
+            Answer::Error { code, .. } if !(code.is_null() || code.is_string() || code.is_number()) => {
                 return wrong("has an error code that is neither a text nor a number");
             }
             Answer::Mcp(result) if !result.value.is_object() => {
@@ -242,9 +202,7 @@ impl TryFrom<ReplyMirror> for Reply {
         }
         let delay = match mirror.delay_ms {
             None => None,
-            Some(DelayMirror::Ms(ms)) if ms >= 0.0 && ms <= MAX_DELAY.as_millis() as f64 => {
-                Some(Delay::Fixed(bounded_delay(ms)))
-            }
+            Some(DelayMirror::Ms(ms)) if ms >= 0.0 && ms <= MAX_DELAY.as_millis() as f64 => Some(Delay::Fixed(bounded_delay(ms))),
             Some(DelayMirror::Ms(_)) => return wrong("has a delayMs outside 0 to 600000"),
             Some(DelayMirror::Argument(name)) => Some(Delay::Argument(name)),
         };
@@ -293,51 +251,28 @@ mod tests {
     use super::*;
 
     fn reply(value: Value) -> Result<Reply, CatalogFileProblem> {
-        serde_json::from_value::<ReplyMirror>(value)
-            .unwrap()
-            .try_into()
+        serde_json::from_value::<ReplyMirror>(value).unwrap().try_into()
     }
 
     fn answer(value: Value, args: Value) -> Result<Value, CallFailure> {
-        reply(value)
-            .unwrap()
-            .answer(&Tool::new(Source::Client, "demo", "t", "", json!({})), args)
+        reply(value).unwrap().answer(&Tool::new(Source::Client, "demo", "t", "", json!({})), args)
     }
 
     #[test]
     fn each_form_answers_as_it_says() {
         assert_eq!(answer(json!({"value": null}), json!({})), Ok(Value::Null));
+        assert_eq!(answer(json!({"echo": true}), json!({"a": 1})), Ok(json!({"a": 1})));
+        assert_eq!(answer(json!({"repeat": "n"}), json!({"n": 3})), Ok(json!("xxx")));
         assert_eq!(
-            answer(json!({"echo": true}), json!({"a": 1})),
-            Ok(json!({"a": 1}))
-        );
-        assert_eq!(
-            answer(json!({"repeat": "n"}), json!({"n": 3})),
-            Ok(json!("xxx"))
-        );
-        assert_eq!(
-            answer(
-                json!({"mcp": {"content": [{"type": "text", "text": {"$arg": "text"}}]}}),
-                json!({"text": "hi"})
-            ),
+            answer(json!({"mcp": {"content": [{"type": "text", "text": {"$arg": "text"}}]}}), json!({"text": "hi"})),
             Ok(json!("hi"))
         );
         assert_eq!(
-            answer(
-                json!({"value": {"done": {"$arg": "ms"}, "also": [{"$arg": "no"}]}}),
-                json!({"ms": 5})
-            ),
+            answer(json!({"value": {"done": {"$arg": "ms"}, "also": [{"$arg": "no"}]}}), json!({"ms": 5})),
             Ok(json!({"done": 5, "also": [null]}))
         );
-        let failure = answer(
-            json!({"error": {"message": "boom", "code": "E1"}}),
-            json!({}),
-        )
-        .unwrap_err();
-        assert_eq!(
-            (failure.code, failure.message.as_str(), failure.data),
-            (CallCode::ToolError, "boom", json!({"code": "E1"}))
-        );
+        let failure = answer(json!({"error": {"message": "boom", "code": "E1"}}), json!({})).unwrap_err();
+        assert_eq!((failure.code, failure.message.as_str(), failure.data), (CallCode::ToolError, "boom", json!({"code": "E1"})));
     }
 
     #[test]
@@ -350,42 +285,19 @@ mod tests {
 
     #[test]
     fn repeat_is_bounded() {
-        assert_eq!(
-            answer(json!({"repeat": "n"}), json!({"n": MAX_REPEAT + 1}))
-                .unwrap_err()
-                .code,
-            CallCode::TooLarge
-        );
+        assert_eq!(answer(json!({"repeat": "n"}), json!({"n": MAX_REPEAT + 1})).unwrap_err().code, CallCode::TooLarge);
         for bad in [json!(-1), json!("9"), json!(1.5), Value::Null] {
-            assert_eq!(
-                answer(json!({"repeat": "n"}), json!({"n": bad}))
-                    .unwrap_err()
-                    .code,
-                CallCode::ToolError
-            );
+            assert_eq!(answer(json!({"repeat": "n"}), json!({"n": bad})).unwrap_err().code, CallCode::ToolError);
         }
     }
 
     #[test]
     fn a_delay_is_a_number_or_an_argument_and_bounded() {
         let delay = |value: Value, args: Value| reply(value).unwrap().delay(&args);
-        assert_eq!(
-            delay(json!({"echo": true, "delayMs": 20}), json!({})),
-            Duration::from_millis(20)
-        );
-        assert_eq!(
-            delay(json!({"echo": true, "delayMs": "ms"}), json!({"ms": 7})),
-            Duration::from_millis(7)
-        );
-        for (ms, expected) in [
-            (json!(1e300), MAX_DELAY),
-            (json!(-5), Duration::ZERO),
-            (json!("x"), Duration::ZERO),
-        ] {
-            assert_eq!(
-                delay(json!({"echo": true, "delayMs": "ms"}), json!({"ms": ms})),
-                expected
-            );
+        assert_eq!(delay(json!({"echo": true, "delayMs": 20}), json!({})), Duration::from_millis(20));
+        assert_eq!(delay(json!({"echo": true, "delayMs": "ms"}), json!({"ms": 7})), Duration::from_millis(7));
+        for (ms, expected) in [(json!(1e300), MAX_DELAY), (json!(-5), Duration::ZERO), (json!("x"), Duration::ZERO)] {
+            assert_eq!(delay(json!({"echo": true, "delayMs": "ms"}), json!({"ms": ms})), expected);
         }
     }
 
@@ -400,10 +312,7 @@ mod tests {
             json!({"echo": true, "delayMs": -1}),
             json!({"error": {"message": "m", "code": []}}),
         ] {
-            assert!(
-                matches!(reply(bad.clone()), Err(CatalogFileProblem::Reply { .. })),
-                "{bad}"
-            );
+            assert!(matches!(reply(bad.clone()), Err(CatalogFileProblem::Reply { .. })), "{bad}");
         }
     }
 }

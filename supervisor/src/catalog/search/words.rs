@@ -13,11 +13,10 @@ const REMEMBERED: usize = 1 << 16;
 /// Words so common that they say nothing about what is looked for. Query and tools lose them alike, unless nothing else is left of a query.
 /// In order, for a binary search. Short on purpose: words that name an action (`get`, `find`) are not in it, their frequency weighs them.
 const COMMON: [&str; 62] = [
-    "a", "about", "also", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could",
-    "do", "does", "for", "from", "given", "has", "have", "how", "i", "if", "in", "into", "is",
-    "it", "its", "like", "me", "my", "of", "on", "or", "please", "should", "so", "some", "that",
-    "the", "their", "them", "then", "there", "these", "this", "to", "us", "using", "want", "was",
-    "we", "what", "when", "which", "who", "will", "with", "would", "you", "your",
+    "a", "about", "also", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from", "given",
+    "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "like", "me", "my", "of", "on", "or", "please", "should", "so",
+    "some", "that", "the", "their", "them", "then", "there", "these", "this", "to", "us", "using", "want", "was", "we", "what", "when",
+    "which", "who", "will", "with", "would", "you", "your",
 ];
 
 /// Splits texts into stemmed words. Names split where their style does: `find_symbol`, `findSymbol`, `find-symbol`, `find.symbol`.
@@ -28,10 +27,7 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn new() -> Words {
-        Words {
-            stemmer: Stemmer::create(Algorithm::English),
-            stems: Mutex::new(HashMap::new()),
-        }
+        Words { stemmer: Stemmer::create(Algorithm::English), stems: Mutex::new(HashMap::new()) }
     }
 
     /// The words of a text, in order, without the common ones.
@@ -42,18 +38,11 @@ impl Words {
     /// The words of a query: like [`Words::of`], but a query of common words alone keeps them.
     pub(super) fn of_query(&self, text: &str) -> Vec<String> {
         let words = self.collect(text, false);
-        if words.is_empty() {
-            self.collect(text, true)
-        } else {
-            words
-        }
+        if words.is_empty() { self.collect(text, true) } else { words }
     }
 
     fn collect(&self, text: &str, common_too: bool) -> Vec<String> {
-        let mut stems = self
-            .stems
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut stems = self.stems.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut words = Vec::new();
         split(text, |part| match part {
             Part::Word(word) => {
@@ -126,21 +115,11 @@ fn split(text: &str, mut found: impl FnMut(Part<'_>)) {
     let mut emit = |range: &str, kind: Kind| match kind {
         _ if range.is_empty() => {}
         Kind::Unspaced => found(Part::Unspaced(range)),
-        _ => found(Part::Word(
-            range
-                .char_indices()
-                .nth(MAX_WORD_CHARS)
-                .map_or(range, |(cut, _)| &range[..cut]),
-        )),
+        _ => found(Part::Word(range.char_indices().nth(MAX_WORD_CHARS).map_or(range, |(cut, _)| &range[..cut]))),
     };
     for (at, c) in text.char_indices() {
         let now = kind(c);
-        let next_is_lower = || {
-            text[at + c.len_utf8()..]
-                .chars()
-                .next()
-                .is_some_and(|next| kind(next) == Kind::Lower)
-        };
+        let next_is_lower = || text[at + c.len_utf8()..].chars().next().is_some_and(|next| kind(next) == Kind::Lower);
         let cut = match (before, now) {
             (Kind::Border, _) | (_, Kind::Border) => true,
             (Kind::Unspaced, Kind::Unspaced) => false,
@@ -173,10 +152,7 @@ fn push_pairs(run: &str, words: &mut Vec<String>) {
 /// A name as one word: small letters and digits only, so that `find_symbol`, `FindSymbol` and `find symbol` are one. Empty for a text
 /// without any.
 pub(super) fn joined(text: &str) -> String {
-    text.chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -186,15 +162,7 @@ mod tests {
     #[test]
     fn names_split_where_their_style_does() {
         let words = Words::new();
-        for name in [
-            "find_symbol",
-            "findSymbol",
-            "FindSymbol",
-            "find-symbol",
-            "find.symbol",
-            "find symbol",
-            "FIND_SYMBOL",
-        ] {
+        for name in ["find_symbol", "findSymbol", "FindSymbol", "find-symbol", "find.symbol", "find symbol", "FIND_SYMBOL"] {
             assert_eq!(words.of(name), ["find", "symbol"], "{name}");
         }
         assert_eq!(words.of("HTTPServer2Go"), ["http", "server2", "go"]);
@@ -222,10 +190,7 @@ mod tests {
 
     #[test]
     fn scripts_without_blanks_give_pairs() {
-        assert_eq!(
-            Words::new().of("查询天气"),
-            ["查", "询", "天", "气", "查询", "询天", "天气"]
-        );
+        assert_eq!(Words::new().of("查询天气"), ["查", "询", "天", "气", "查询", "询天", "天气"]);
         assert_eq!(Words::new().of("用API查"), ["用", "api", "查"]);
         assert_eq!(Words::new().of("Sök filer"), ["sök", "filer"]);
         assert_eq!(Words::new().of("Прочитать ФАЙЛ"), ["прочитать", "файл"]);

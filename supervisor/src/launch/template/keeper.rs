@@ -94,7 +94,9 @@ impl Keeper {
         let (jobs, work) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let kept = Arc::clone(&shared);
-        let thread = thread::Builder::new().name("codemode-keeper".to_owned()).spawn(move || runtime.block_on(Keep::new(kept, 2 * processors).run(work)))?;
+        let thread = thread::Builder::new()
+            .name("codemode-keeper".to_owned())
+            .spawn(move || runtime.block_on(Keep::new(kept, 2 * processors).run(work)))?;
         Ok(Keeper { shared, jobs: Some(jobs), thread: Some(thread) })
     }
 

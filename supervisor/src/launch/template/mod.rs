@@ -54,7 +54,8 @@ impl Template {
         let node = Starter::find_node(&config)?;
         let jit = config.jit;
         let starter = Starter::new(config.clone(), node.clone(), Purpose::Template, &rehearsal.dry, Arc::clone(&parent))?;
-        let keeper = Keeper::start(Arc::new(starter), Arc::new(rehearsal)).map_err(|source| host_error("the thread that keeps the template", source))?;
+        let keeper = Keeper::start(Arc::new(starter), Arc::new(rehearsal))
+            .map_err(|source| host_error("the thread that keeps the template", source))?;
         Ok(Template { keeper, spawn: Spawn::with(config, node, parent)?, jit })
     }
 

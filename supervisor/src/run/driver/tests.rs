@@ -114,7 +114,8 @@ impl Stage {
         let process = Fake(tokio::spawn(script(kid)), None);
         let isolation = Isolation { launcher: LauncherKind::Spawn, node: "fake".into(), jit: false, walls: vec![] };
         let run = Run { body: "return 1".into(), seed: Seed::new([7; 16]), limits: self.limits.wire() };
-        let setup = Setup { run, run_id: "test".into(), limits: self.limits, catalog: self.catalog, events: self.events, cancel: self.cancel };
+        let setup =
+            Setup { run, run_id: "test".into(), limits: self.limits, catalog: self.catalog, events: self.events, cancel: self.cancel };
         let played = drive(setup, async { Ok(Ready { stream: ours, process, isolation }) });
         tokio::time::timeout(Duration::from_secs(20), played).await.expect("a run ends")
     }
@@ -362,7 +363,9 @@ impl Catalog for Hostile {
                 Ok(Value::Null)
             }
             "deep" => Ok((0..200).fold(json!(1), |inner, _| json!([inner]))),
-            "shout" => Err(CallFailure::new(CallCode::ToolError, "t".repeat(1 << 20), "m".repeat(20 << 20)).with_data(json!("d".repeat(8 << 20)))),
+            "shout" => {
+                Err(CallFailure::new(CallCode::ToolError, "t".repeat(1 << 20), "m".repeat(20 << 20)).with_data(json!("d".repeat(8 << 20))))
+            }
             _ => panic!("call"),
         }
     }

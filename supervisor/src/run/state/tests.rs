@@ -107,7 +107,9 @@ fn a_dead_childs_call_is_never_dispatched() {
 
 #[test]
 fn half_a_frame_of_a_dead_child_does_not_hide_why_it_died() {
-    for (status, verdict) in [(ExitStatus::Signaled(31), ErrorCode::IsolationViolation), (ExitStatus::Exited(0), ErrorCode::ProtocolViolation)] {
+    for (status, verdict) in
+        [(ExitStatus::Signaled(31), ErrorCode::IsolationViolation), (ExitStatus::Exited(0), ErrorCode::ProtocolViolation)]
+    {
         let mut machine = running();
         machine.handle(ms(5), Event::ChildExited);
         machine.handle(ms(5), Event::Violation("half a frame".into()));
@@ -161,7 +163,9 @@ fn arguments_above_the_limit_are_refused_and_the_run_goes_on() {
     let args = JsonText::of(&json!({"x": "y".repeat(1024 * 1024)})).unwrap();
     let ask = Ask::Call { id: "t".into(), args };
     let actions = machine.handle(ms(2), Event::Asked { ask, over_budget: false });
-    assert!(actions.iter().any(|action| matches!(action, Action::Reply { seq: 1, result: Err(failure) } if failure.code == CallCode::TooLarge)));
+    assert!(
+        actions.iter().any(|action| matches!(action, Action::Reply { seq: 1, result: Err(failure) } if failure.code == CallCode::TooLarge))
+    );
     machine.handle(ms(3), returned());
     machine.handle(ms(4), Event::ChildExited);
     machine.handle(ms(5), ended(ExitStatus::Exited(0)));
