@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(tools), Some(body)) = (arguments.next(), arguments.next()) else {
         return Err("usage: run_once TOOLS.json BODY".into());
     };
-    let catalog = Arc::new(FileCatalog::open(&PathBuf::from(tools))?);
+    let catalog = Arc::new(FileCatalog::open(PathBuf::from(tools))?);
     let supervisor = Supervisor::builder().build()?;
     let report = supervisor.run(RunRequest::new(body), catalog).await;
     println!("{}", serde_json::to_string_pretty(&report)?);
