@@ -53,7 +53,7 @@ pub unsafe fn bridge_read(buffer: *mut c_void, count: usize) -> isize {
     let byte = match STAGE.load(Ordering::Relaxed) {
         BOOTING if count == 1 => Some(first_gate()),
         DRY if count > 0 => {
-            let dry = plan().dry.get(DRY_AT.load(Ordering::Relaxed)..).unwrap_or_default();
+            let dry = conversation(&plan()).get(DRY_AT.load(Ordering::Relaxed)..).unwrap_or_default();
             if dry.is_empty() {
                 Some(next_dry_run())
             } else {
@@ -88,6 +88,11 @@ fn first_gate() -> u8 {
         return rehearse(TEMPLATE_DRY_RUNS);
     }
     wait_for_order(&plan)
+}
+
+/// What the rehearsal under way consists of.
+fn conversation<'a>(plan: &Plan<'a>) -> &'a [u8] {
+    if FOR_FORKS.load(Ordering::Relaxed) { plan.dry } else { plan.fork_dry }
 }
 
 fn rehearse(times: u64) -> u8 {
@@ -156,7 +161,7 @@ fn become_child(plan: &Plan<'_>, [bridge, stderr, report]: [c_int; 3], dry_runs:
     settle(Step::Descriptors, placed.map(|_| ()).map_err(|errno| (1, errno)));
     // A fork starts without the signal its parent had asked for.
     settle(Step::ParentDeath, parent_death(plan));
-    if dry_runs == 0 || plan.dry.is_empty() {
+    if dry_runs == 0 || plan.fork_dry.is_empty() {
         return arm(plan);
     }
     FOR_FORKS.store(false, Ordering::Relaxed);

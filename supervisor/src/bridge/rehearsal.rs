@@ -23,6 +23,15 @@ const REPLIES: [&str; 4] = [
     r#"{"text":"second text","more":[]}"#,
 ];
 
+/// What most runs do at least: a call, its value, a line of log. It touches the pages that they will write, and few more: each is copied.
+const FORK_DRY: &str = r#"
+const done = await openclaw.tools.call("client:app:do", { n: 1 });
+console.log("done");
+return done.text;
+"#;
+
+const FORK_REPLIES: [&str; 1] = [REPLIES[2]];
+
 /// What has to work in a fork: collection of garbage in all spaces, Intl, promises, random numbers of its own, an end by itself.
 const SELF_TEST: &str = r#"
 const keep = [];
@@ -37,11 +46,14 @@ const PASSED: &[u8] = br#""self-test passed"],"valueType":"array"}}"#;
 
 /// The rehearsal for forks whose runs usually have `limits`.
 pub(crate) fn rehearsal(limits: &RunLimits, usual: LaunchOrder, hard_memory: u64) -> Rehearsal {
-    let replies = REPLIES.iter().zip(1..).filter_map(|(reply, id)| reply_frame(id, reply, limits.frame_limit()));
-    let dry = [run_frame(limits, DRY, 0)].into_iter().chain(replies).flatten().collect();
+    let conversation = |body: &str, replies: &[&str]| {
+        let replies = replies.iter().zip(1..).filter_map(|(reply, id)| reply_frame(id, reply, limits.frame_limit()));
+        [run_frame(limits, body, 0)].into_iter().chain(replies).flatten().collect()
+    };
+    let (dry, fork_dry) = (conversation(DRY, &REPLIES), conversation(FORK_DRY, &FORK_REPLIES));
     // The seeds stand here in the open, so they must differ: two forks are told apart by what they make of them.
     let self_tests = [1, 2].map(|seed| run_frame(limits, SELF_TEST, seed)).to_vec();
-    Rehearsal { usual, hard_memory, dry, self_tests, passed: PASSED.to_vec() }
+    Rehearsal { usual, hard_memory, dry, fork_dry, self_tests, passed: PASSED.to_vec() }
 }
 
 fn run_frame(limits: &RunLimits, body: &str, seed: u8) -> Vec<u8> {
@@ -62,14 +74,16 @@ mod tests {
     fn nothing_of_the_rehearsal_is_missing() {
         let limits = RunLimits::default();
         let made = rehearsal(&limits, LaunchOrder { memory_bytes: 1, cpu_seconds: 1 }, 1);
-        let mut decoder = codemode_protocol::Decoder::new(limits.frame_limit());
-        decoder.push(&made.dry);
-        let mut frames = 0;
-        while let Some(frame) = decoder.next().expect("frames") {
-            codemode_protocol::ToChild::parse(frame.text()).expect("legal messages");
-            frames += 1;
+        for (conversation, replies) in [(&made.dry, REPLIES.len()), (&made.fork_dry, FORK_REPLIES.len())] {
+            let mut decoder = codemode_protocol::Decoder::new(limits.frame_limit());
+            decoder.push(conversation);
+            let mut frames = 0;
+            while let Some(frame) = decoder.next().expect("frames") {
+                codemode_protocol::ToChild::parse(frame.text()).expect("legal messages");
+                frames += 1;
+            }
+            assert_eq!(frames, 1 + replies);
         }
-        assert_eq!(frames, 1 + REPLIES.len());
         assert!(made.self_tests.iter().all(|frames| !frames.is_empty()));
         assert_ne!(made.self_tests[0], made.self_tests[1]);
     }

@@ -30,8 +30,8 @@ const FIXED: [(u32, u64); 8] = [
 pub(super) struct Blueprint {
     pub(super) walls: WallSet,
     filters: Filters,
-    /// The frames of a dry run.
-    rehearsal: Vec<u8>,
+    /// The frames of a template's dry run, and of a fork's.
+    rehearsal: [Vec<u8>; 2],
 }
 
 /// What a plan is for.
@@ -44,7 +44,7 @@ pub(super) enum Purpose {
 }
 
 impl Blueprint {
-    pub(super) fn new(config: &LaunchConfig, rehearsal: Vec<u8>) -> Result<Blueprint, FilterError> {
+    pub(super) fn new(config: &LaunchConfig, rehearsal: [Vec<u8>; 2]) -> Result<Blueprint, FilterError> {
         let walls = config.walls();
         let filters = Filters::compile(config.jit || !walls.has(Wall::NoExecMemory))?;
         Ok(Blueprint { walls, filters, rehearsal })
@@ -59,18 +59,20 @@ impl Blueprint {
     pub(super) fn encode_probe(&self, nonce: [u8; 16], steps: u32, probe: &Probe<'_>) -> Option<Vec<u8>> {
         let mut act = [0; PROBE_MAX];
         let length = probe.encode(&mut act)?;
-        self.write(nonce, steps, FLAG_PROBE, &self.filters.startup, act.get(..length)?)
+        self.write(nonce, steps, FLAG_PROBE, &self.filters.startup, [act.get(..length)?, &[]])
     }
 
     /// The bytes of one plan.
     pub(super) fn encode(&self, nonce: [u8; 16], steps: u32, purpose: Purpose) -> Option<Vec<u8>> {
         match purpose {
-            Purpose::Run => self.write(nonce, steps, 0, &self.filters.startup, &[]),
-            Purpose::Template => self.write(nonce, steps, FLAG_TEMPLATE, &self.filters.template, &self.rehearsal),
+            Purpose::Run => self.write(nonce, steps, 0, &self.filters.startup, [&[]; 2]),
+            Purpose::Template => {
+                self.write(nonce, steps, FLAG_TEMPLATE, &self.filters.template, self.rehearsal.each_ref().map(Vec::as_slice))
+            }
         }
     }
 
-    fn write(&self, nonce: [u8; 16], steps: u32, flags: u32, startup: &[u8], dry: &[u8]) -> Option<Vec<u8>> {
+    fn write(&self, nonce: [u8; 16], steps: u32, flags: u32, startup: &[u8], [dry, fork_dry]: [&[u8]; 2]) -> Option<Vec<u8>> {
         let mut rlimits = [Rlimit::default(); RLIMITS_MAX];
         for (slot, (resource, value)) in rlimits.iter_mut().zip(FIXED) {
             // A host's own hard limit may be lower already; raising is not ours to ask for.
@@ -90,6 +92,7 @@ impl Blueprint {
             armed: &self.filters.armed,
             armed_end: &self.filters.armed_end,
             dry,
+            fork_dry,
         };
         let mut bytes = vec![0; PLAN_MAX];
         let length = plan.encode(&mut bytes)?;

@@ -32,7 +32,7 @@ impl Spawn {
 
     pub(super) fn with(config: LaunchConfig, node: Node, parent: Arc<ParentThread>) -> Result<Spawn, LaunchError> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let starter = Starter::new(config, node, Purpose::Run, &[], parent)?;
+        let starter = Starter::new(config, node, Purpose::Run, Default::default(), parent)?;
         Ok(Spawn { starter, starts: Semaphore::new(STARTS_PER_PROCESSOR * processors) })
     }
 

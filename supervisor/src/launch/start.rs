@@ -51,7 +51,7 @@ impl Starter {
         config: LaunchConfig,
         node: Node,
         purpose: Purpose,
-        rehearsal: &[u8],
+        rehearsal: [Vec<u8>; 2],
         parent: Arc<ParentThread>,
     ) -> Result<Starter, LaunchError> {
         let walls = config.walls();
@@ -59,7 +59,7 @@ impl Starter {
         if !walls.has(Wall::PermissionModel) {
             flags.retain(|flag| !flag.ends_with("permission"));
         }
-        let blueprint = Blueprint::new(&config, rehearsal.to_vec()).map_err(|error| LaunchError::Internal(error.to_string()))?;
+        let blueprint = Blueprint::new(&config, rehearsal).map_err(|error| LaunchError::Internal(error.to_string()))?;
         let memory = |source| host("memory files", source);
         Ok(Starter {
             node,

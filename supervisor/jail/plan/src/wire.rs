@@ -234,8 +234,10 @@ pub struct Plan<'a> {
     pub armed: &'a [u8],
     /// Second armed filter: ends the process at the call with which the trap handler ends.
     pub armed_end: &'a [u8],
-    /// What a fork of a template reads from the bridge in its dry runs: the frames of one whole conversation. A probe's [`Probe`].
+    /// What a template reads from the bridge in its dry runs: the frames of one whole conversation that goes everywhere. A probe's [`Probe`].
     pub dry: &'a [u8],
+    /// What a fork of a template reads in its own: the frames of a short one.
+    pub fork_dry: &'a [u8],
 }
 
 impl<'a> Plan<'a> {
@@ -255,7 +257,7 @@ impl<'a> Plan<'a> {
             w.u64(limit.soft)?;
             w.u64(limit.hard)?;
         }
-        for part in [self.startup, self.armed, self.armed_end, self.dry] {
+        for part in [self.startup, self.armed, self.armed_end, self.dry, self.fork_dry] {
             w.u32(part.len() as u32)?;
             w.bytes(part)?;
         }
@@ -275,16 +277,16 @@ impl<'a> Plan<'a> {
         for slot in rlimits.get_mut(..rlimit_count)? {
             *slot = Rlimit { resource: r.u32()?, soft: r.u64()?, hard: r.u64()? };
         }
-        let mut parts: [&[u8]; 4] = [&[]; 4];
+        let mut parts: [&[u8]; 5] = [&[]; 5];
         for part in &mut parts {
             let length = r.u32()? as usize;
             *part = r.take(length)?;
         }
-        let [startup, armed, armed_end, dry] = parts;
+        let [startup, armed, armed_end, dry, fork_dry] = parts;
         if !r.bytes.is_empty() || [startup, armed, armed_end].iter().any(|filter| filter.len() % 8 != 0) {
             return None;
         }
-        Some(Plan { nonce, flags, steps, parent, uid, gid, rlimits, rlimit_count, startup, armed, armed_end, dry })
+        Some(Plan { nonce, flags, steps, parent, uid, gid, rlimits, rlimit_count, startup, armed, armed_end, dry, fork_dry })
     }
 }
 

@@ -17,7 +17,7 @@ use super::load::Load;
 use super::{LaunchError, LaunchOrder, Rehearsal, lend, serves, sys};
 use crate::launch::start::Starter;
 
-/// Rehearsals of a waiting fork. The template has rehearsed the code; once more takes the page faults of a run ahead of it.
+/// Rehearsals of a fork that will wait: its run finds its pages in place.
 const DRY_RUNS: u64 = 1;
 
 /// First and last pause between two tries to start a template.
@@ -331,10 +331,12 @@ impl Keep {
                 Some((order, _)) => (*order, 0),
                 None => {
                     let mut inner = self.shared.lock();
-                    if inner.waiting.len() + self.refilling >= inner.load.target(Instant::now()) {
+                    let (coming, target) = (inner.waiting.len() + self.refilling, inner.load.target(Instant::now()));
+                    if coming >= target {
                         return;
                     }
-                    (usual, DRY_RUNS)
+                    // Running low, a fork that comes soon is worth more than one that is fast.
+                    (usual, if coming * 2 < target { 0 } else { DRY_RUNS })
                 }
             };
             self.forking += 1;

@@ -31,8 +31,10 @@ pub(crate) struct Rehearsal {
     pub(crate) usual: LaunchOrder,
     /// The most data memory a run may be lent, in bytes.
     pub(crate) hard_memory: u64,
-    /// What a fork hears before it is armed. Empty: nothing.
+    /// What a template hears before its first fork. Empty: nothing.
     pub(crate) dry: Vec<u8>,
+    /// What a fork hears before it is armed. Empty: nothing.
+    pub(crate) fork_dry: Vec<u8>,
     /// What two forks are asked when a template is new. Empty: nothing.
     pub(crate) self_tests: Vec<Vec<u8>>,
     /// What their answers end with when all is well.
@@ -53,7 +55,13 @@ impl Template {
         let parent = Arc::new(ParentThread::start().map_err(|source| host_error("the thread that starts children", source))?);
         let node = Starter::find_node(&config)?;
         let jit = config.jit;
-        let starter = Starter::new(config.clone(), node.clone(), Purpose::Template, &rehearsal.dry, Arc::clone(&parent))?;
+        let starter = Starter::new(
+            config.clone(),
+            node.clone(),
+            Purpose::Template,
+            [rehearsal.dry.clone(), rehearsal.fork_dry.clone()],
+            Arc::clone(&parent),
+        )?;
         let keeper = Keeper::start(Arc::new(starter), Arc::new(rehearsal))
             .map_err(|source| host_error("the thread that keeps the template", source))?;
         Ok(Template { keeper, spawn: Spawn::with(config, node, parent)?, jit })
@@ -87,7 +95,7 @@ pub(crate) async fn self_test(config: LaunchConfig, rehearsal: &Rehearsal) -> Re
     let prepare = || {
         let parent = ParentThread::start().map_err(|source| host_error("the thread that starts children", source))?;
         let node = Starter::find_node(&config)?;
-        Starter::new(config.clone(), node, Purpose::Template, &rehearsal.dry, Arc::new(parent))
+        Starter::new(config.clone(), node, Purpose::Template, [rehearsal.dry.clone(), rehearsal.fork_dry.clone()], Arc::new(parent))
     };
     let starter = prepare().map_err(|error: LaunchError| error.to_string())?;
     let host = host::Host::start(Arc::new(starter)).await.map_err(|error| error.to_string())?;
