@@ -60,11 +60,18 @@ pub trait Launcher: Send + Sync + std::fmt::Debug {
 #[derive(Debug)]
 pub struct Confined {
     /// Frames both ways.
-    pub(crate) bridge: UnixStream,
+    bridge: UnixStream,
     /// The process behind it.
-    pub(crate) child: Child,
+    child: Child,
     /// What stands around it.
-    pub(crate) isolation: Isolation,
+    isolation: Isolation,
+}
+
+impl Confined {
+    /// Takes it apart, for the one run it is for. The fields are private to `launch`: nobody else can put one together.
+    pub(crate) fn into_parts(self) -> (UnixStream, Child, Isolation) {
+        (self.bridge, self.child, self.isolation)
+    }
 }
 
 /// How a child ended.

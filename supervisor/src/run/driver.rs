@@ -58,7 +58,8 @@ pub(crate) struct Ready<P> {
 
 impl From<Confined> for Ready<launch::Child> {
     fn from(confined: Confined) -> Self {
-        Ready { stream: confined.bridge, process: confined.child, isolation: confined.isolation }
+        let (stream, process, isolation) = confined.into_parts();
+        Ready { stream, process, isolation }
     }
 }
 
