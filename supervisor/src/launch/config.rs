@@ -79,12 +79,14 @@ pub struct Danger {
     pub main_realm: bool,
     /// Start this program with these arguments in place of Node, without any jail; its descriptor 3 is the bridge.
     pub stand_in: Option<(PathBuf, Vec<String>)>,
+    /// Renew a template after this many forks.
+    pub forks_per_template: Option<u32>,
 }
 
 #[cfg(any(test, feature = "danger"))]
 impl Default for Danger {
     fn default() -> Danger {
-        Danger { walls: WallSet::ALL, main_realm: false, stand_in: None }
+        Danger { walls: WallSet::ALL, main_realm: false, stand_in: None, forks_per_template: None }
     }
 }
 
@@ -96,5 +98,12 @@ impl LaunchConfig {
         #[cfg(not(any(test, feature = "danger")))]
         let asked = WallSet::ALL;
         if self.jit { asked.without(Wall::NoExecMemory) } else { asked }
+    }
+
+    /// How many forks one template serves; `usual`, unless a test lowers it.
+    pub(super) fn forks_per_template(&self, usual: u32) -> u32 {
+        #[cfg(any(test, feature = "danger"))]
+        let usual = self.danger.forks_per_template.unwrap_or(usual);
+        usual
     }
 }

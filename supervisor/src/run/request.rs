@@ -46,12 +46,37 @@ pub struct RunRequest {
     pub limits: RunLimits,
     /// The name of this run in a backend's log; made up when there is none.
     pub run_id: Option<Arc<str>>,
+    #[cfg(any(test, feature = "danger"))]
+    fixed_seed: Option<[u8; 16]>,
 }
 
 impl RunRequest {
     /// A run at the default limits.
     pub fn new(body: impl Into<Vec<u8>>) -> Self {
-        RunRequest { body: body.into(), limits: RunLimits::default(), run_id: None }
+        RunRequest {
+            body: body.into(),
+            limits: RunLimits::default(),
+            run_id: None,
+            #[cfg(any(test, feature = "danger"))]
+            fixed_seed: None,
+        }
+    }
+
+    /// The same with this seed of `Math.random`, in place of one that nobody can guess.
+    #[cfg(any(test, feature = "danger"))]
+    #[must_use]
+    pub fn danger_seed(mut self, seed: [u8; 16]) -> Self {
+        self.fixed_seed = Some(seed);
+        self
+    }
+
+    /// The seed that a test has fixed.
+    pub(crate) fn fixed_seed(&self) -> Option<[u8; 16]> {
+        #[cfg(any(test, feature = "danger"))]
+        let fixed = self.fixed_seed;
+        #[cfg(not(any(test, feature = "danger")))]
+        let fixed = None;
+        fixed
     }
 
     /// The same at other limits.

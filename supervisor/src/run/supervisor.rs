@@ -146,7 +146,7 @@ impl Supervisor {
         let limits = request.limits;
         let launcher = Arc::clone(&self.launcher);
         let task = tokio::spawn(async move {
-            let (body, seed) = match (request.take_body(), seed()) {
+            let (body, seed) = match (request.take_body(), request.fixed_seed().map_or_else(seed, |fixed| Ok(Seed::new(fixed)))) {
                 (Ok(body), Ok(seed)) => (body, seed),
                 (Err(problem), _) => return without_child(&*catalog, limits, problem.into()),
                 (_, Err(_)) => return without_child(&*catalog, limits, RunError::internal("the host gives no random bits")),

@@ -69,7 +69,7 @@ impl Host {
 
     /// Whether its address layout has served long enough.
     pub(super) fn is_old(&self) -> bool {
-        self.forks.load(Ordering::Relaxed) >= FORKS || self.born.elapsed() >= AGE
+        self.forks.load(Ordering::Relaxed) >= self.starter.config.forks_per_template(FORKS) || self.born.elapsed() >= AGE
     }
 
     /// The process id.
