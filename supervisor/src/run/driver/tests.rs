@@ -373,7 +373,8 @@ impl Catalog for Hostile {
 
 #[tokio::test]
 async fn a_backend_that_breaks_down_fails_its_call_and_not_the_run() {
-    let stage = Stage { catalog: Arc::new(Hostile), ..Stage::new() };
+    // The default clock: what is under test are a panic and 28 MiB of message, not a deadline.
+    let stage = Stage { limits: RunLimits::default(), catalog: Arc::new(Hostile), ..Stage::new() };
     let report = stage
         .play(|mut kid| async move {
             kid.hello().await;
