@@ -115,7 +115,8 @@ impl Witness {
 impl Prober {
     /// Makes what all probes of `node` share.
     pub(crate) fn new(node: Node) -> Result<Prober, LaunchError> {
-        let blueprint = Blueprint::new(&LaunchConfig::default(), Default::default()).map_err(|error| LaunchError::Internal(error.to_string()))?;
+        let blueprint =
+            Blueprint::new(&LaunchConfig::default(), Default::default()).map_err(|error| LaunchError::Internal(error.to_string()))?;
         let memory = |source| host("memory files", source);
         Ok(Prober {
             node,

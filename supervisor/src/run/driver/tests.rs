@@ -104,8 +104,13 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let (sender, cancel) = watch::channel(false);
+        Stage { limits: RunLimits::default(), catalog: demo(), events: None, cancel, _sender: sender }
+    }
+
+    /// With a clock that a test can wait for.
+    fn short() -> Self {
         let limits = RunLimits::default().with(Limit::WallMs, 500).unwrap();
-        Stage { limits, catalog: demo(), events: None, cancel, _sender: sender }
+        Stage { limits, ..Stage::new() }
     }
 
     async fn play<F: Future<Output = ExitStatus> + Send + 'static>(self, script: impl FnOnce(Kid) -> F) -> RunReport {
@@ -211,7 +216,7 @@ async fn calls_are_answered_with_values_and_errors() {
 #[tokio::test]
 async fn a_silent_child_ends_at_the_deadline_with_its_sent_call_unknown() {
     let began = Instant::now();
-    let report = Stage::new()
+    let report = Stage::short()
         .play(|mut kid| async move {
             kid.hello().await;
             kid.call(1, "slow", json!({})).await;
@@ -279,7 +284,7 @@ async fn a_flood_of_console_is_stopped_while_it_runs() {
 
 #[tokio::test]
 async fn a_child_that_asks_and_never_reads_holds_only_itself_up() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::short();
     stage.limits = stage.limits.with(Limit::InFlight, 4).unwrap();
     let report = stage
         .play(|mut kid| async move {
@@ -373,8 +378,7 @@ impl Catalog for Hostile {
 
 #[tokio::test]
 async fn a_backend_that_breaks_down_fails_its_call_and_not_the_run() {
-    // The default clock: what is under test are a panic and 28 MiB of message, not a deadline.
-    let stage = Stage { limits: RunLimits::default(), catalog: Arc::new(Hostile), ..Stage::new() };
+    let stage = Stage { catalog: Arc::new(Hostile), ..Stage::new() };
     let report = stage
         .play(|mut kid| async move {
             kid.hello().await;
@@ -393,7 +397,7 @@ async fn a_backend_that_breaks_down_fails_its_call_and_not_the_run() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backend_that_blocks_its_thread_does_not_move_the_deadline() {
-    let stage = Stage { catalog: Arc::new(Hostile), ..Stage::new() };
+    let stage = Stage { catalog: Arc::new(Hostile), ..Stage::short() };
     let report = stage
         .play(|mut kid| async move {
             kid.hello().await;
