@@ -68,6 +68,7 @@ fn calls_that_a_template_may_make_end_an_armed_fork() {
         let supervisor = ready(supervisor_of(config)).await;
         let tried = [
             ("require('fs').closeSync(0)", "close"),
+            ("process.title = 'another'", "prctl"),
             ("require('child_process').spawnSync('/bin/true')", ""),
             ("new (require('worker_threads').Worker)('1', { eval: true })", ""),
             ("process.getuid()", ""),

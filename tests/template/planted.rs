@@ -31,7 +31,7 @@ const GUEST: [(&str, &str); 12] = [
 const MAIN: [(&str, &str); 6] = [
     ("process.planted = 1", "'planted' in process"),
     ("process.env.PLANTED = '1'", "'PLANTED' in process.env"),
-    ("process.title = 'planted'", "process.title === 'planted'"),
+    ("require('util').inspect.defaultOptions.depth = 77", "require('util').inspect.defaultOptions.depth === 77"),
     ("require('fs').planted = 1", "'planted' in require('fs')"),
     ("require('events').defaultMaxListeners = 77", "require('events').defaultMaxListeners === 77"),
     ("process.on('exit', function planted() {})", "process.listeners('exit').some(f => f.name === 'planted')"),
