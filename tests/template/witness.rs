@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use codemode::launch::{LaunchConfig, LauncherChoice, LauncherKind};
 use codemode::{RunReport, Supervisor};
-use codemode_tests::census::{children_of, own_pid};
+use codemode_tests::census::{children_of, is_alive, own_pid};
 use codemode_tests::patience::{PACE, until};
 use codemode_tests::rig;
 
@@ -54,7 +54,7 @@ pub fn forks() -> BTreeSet<i32> {
 
 /// The templates of this process, and what was started the spawn way.
 pub fn templates() -> BTreeSet<i32> {
-    let look = || -> BTreeSet<i32> { children_of(own_pid()).into_iter().filter(|pid| !leads_a_session(*pid)).collect() };
+    let look = || -> BTreeSet<i32> { children_of(own_pid()).into_iter().filter(|pid| is_alive(*pid) && !leads_a_session(*pid)).collect() };
     let first = look();
     // A fork takes its session at once, but not in the same instant.
     std::thread::sleep(PACE);

@@ -10,6 +10,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use tokio::sync::oneshot;
 
 use super::sys;
@@ -112,11 +114,24 @@ fn serve(work: &mpsc::Receiver<Job>) {
             }
             Ok(Job::Reap(pid)) => dying.push((pid, Instant::now() + REAP_PATIENCE)),
             Err(mpsc::RecvTimeoutError::Timeout) => {}
-            Err(mpsc::RecvTimeoutError::Disconnected) if dying.is_empty() => return,
+            Err(mpsc::RecvTimeoutError::Disconnected) if dying.is_empty() => return reap_unowned(),
             Err(mpsc::RecvTimeoutError::Disconnected) => thread::sleep(Duration::from_millis(1)),
         }
         let now = Instant::now();
         dying.retain(|(pid, until)| matches!(sys::reap(*pid), Ok(None)) && now < *until);
+    }
+}
+
+/// No handle is left, so no child has an owner: what there still is was copied from a template that could not say so any more. It has nobody to read from and
+/// ends by itself. Only children of this thread are looked at: others of this process are their owners' business.
+fn reap_unowned() {
+    let until = Instant::now() + REAP_PATIENCE;
+    while Instant::now() < until {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WNOTHREAD)) {
+            Ok(WaitStatus::StillAlive) => thread::sleep(Duration::from_millis(1)),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => return,
+        }
     }
 }
 
