@@ -1,6 +1,6 @@
 //! The catalog of a file, with scripted replies: `--tools FILE`.
 //!
-//! The file's form is DESIGN 10's; what this adds: `{"$arg": NAME}` anywhere in a `value` or `mcp` reply stands for that argument of the call
+//! The file's form stands in `docs/catalog.md`. `{"$arg": NAME}` anywhere in a `value` or `mcp` reply stands for that argument of the call
 //! (`null` without one), and a tool without `reply` and `outputSchema` answers `{"$example": true, "value": null}`.
 
 mod error;

@@ -63,7 +63,10 @@ pub(crate) fn cleaned_line(text: &str, max_chars: usize) -> Cow<'_, str> {
 /// Control characters (they drive terminals and break lines) and direction overrides (they make a text look like another).
 fn is_unfit(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(
+            c,
+            '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 #[cfg(test)]

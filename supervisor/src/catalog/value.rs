@@ -1,6 +1,6 @@
 //! From an MCP `CallToolResult` to the value that `call` gives.
 //!
-//! The rule is DESIGN 7's and depends on the shape of the result alone, never on what a text looks like: a text that happens to be JSON
+//! The rule depends on the shape of the result alone, never on what a text looks like: a text that happens to be JSON
 //! stays a text.
 
 use serde_json::Value;

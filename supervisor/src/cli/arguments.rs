@@ -207,6 +207,12 @@ impl RunArguments {
         Ok(limits)
     }
 
+    /// Words that cannot both be meant.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        let both = self.jit && matches!(self.walls, Walls::Strict);
+        both.then_some("`--jit` takes down the wall no_exec_memory, and `--walls strict` needs every wall\nleave one of the two out")
+    }
+
     /// A single run has nothing to share a template with: left to us, it is a Node start.
     pub(super) fn launcher(&self) -> launch::LauncherChoice {
         match self.launcher {

@@ -21,11 +21,13 @@ pub fn main() -> ExitCode {
             return if help.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS };
         }
     };
-    match arguments.command {
+    let code = match arguments.command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Tools(arguments) => tools::main(&arguments),
         Command::Doctor(arguments) => doctor::main(&arguments),
         Command::Completions(arguments) => pages::completions(arguments.shell),
         Command::Man(arguments) => pages::man(&arguments.command),
-    }
+    };
+    // A result that got lost is no success, whatever became of the run.
+    if code == ExitCode::SUCCESS && !show::all_was_written() { ExitCode::from(exit::USAGE) } else { code }
 }

@@ -6,8 +6,12 @@ First steps:
   codemode run body.js --tools tools.json
   codemode run --help
 
-Exit codes: 0 a value; 1 the body failed; 2 usage or catalog file; 3 a limit; 4 no usable Node or a missing wall;
-5 the child broke its rules; 70 a bug in codemode; 130 stopped.";
+Exit codes:
+  0 a value              1 the body or the call failed
+  2 usage, catalog file, output that cannot be written
+  3 a limit              4 no usable Node, or a missing wall
+  5 the child broke its rules
+  70 a bug in codemode   130 stopped";
 
 pub(super) const RUN: &str = "\
 Standard output carries the value and nothing else: text as it is, everything else as JSON. Calls, logs and errors go to standard error.

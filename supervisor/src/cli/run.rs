@@ -25,6 +25,9 @@ pub(super) fn main(arguments: &RunArguments) -> ExitCode {
     if arguments.watch && input::is_stdin(arguments.body.as_deref()) {
         return unusable(&InputError::WatchedStdin);
     }
+    if let Some(contradiction) = arguments.contradiction() {
+        return refused(exit::USAGE, contradiction);
+    }
     if let Err(error) = descriptors() {
         return not_launched(&error, arguments, limits);
     }
@@ -162,6 +165,9 @@ impl Run {
     /// Prints the report.
     pub(super) fn end(self, report: &RunReport, arguments: &RunArguments) -> ExitCode {
         self.live.end(report);
+        if arguments.catalog.tools.is_none() && !report.calls.is_empty() {
+            show::note("no catalog was named, so there were no tools; name one with `--tools FILE`");
+        }
         show::report(report, arguments.json, &self.text, &input::body_name(arguments.body.as_deref()));
         exit::of(report)
     }

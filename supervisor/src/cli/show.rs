@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use codemode_protocol::Level;
 
@@ -127,11 +128,26 @@ pub(super) fn to_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Whether something that belongs on standard output could not be written there.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Whether standard output took everything. A command that succeeded has not when its result is lost.
+pub(super) fn all_was_written() -> bool {
+    !LOST.load(Ordering::Relaxed)
+}
+
 pub(super) fn to_stdout(mut text: String) {
     text.push('\n');
     let mut out = io::stdout().lock();
-    // A reader that went away early (`| head`) has what it wanted.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => {}
+        // A reader that went away early (`| head`) has what it wanted.
+        Err(why) if why.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(why) => {
+            LOST.store(true, Ordering::Relaxed);
+            error(&format!("the result cannot be written to standard output: {why}\nmake room there, or send it elsewhere"));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The gate: what a call passes between the body's request and the backend.
 //!
-//! The order is DESIGN 3's and fixed: policy ▸ argument schema ▸ hooks (rewrites are checked again) ▸ approval ▸ backend ▸ output schema ▸
+//! The order is fixed: policy ▸ argument schema ▸ hooks (rewrites are checked again) ▸ approval ▸ backend ▸ output schema ▸
 //! redaction. Everything before the backend can refuse the call, and then nothing has happened. Today the gate checks arguments; each further
 //! step takes its place in [`Gate::check`] and [`Gate`]'s fields.
 

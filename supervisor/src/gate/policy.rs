@@ -1,6 +1,6 @@
 //! Which tools a run may see and call.
 //!
-//! The rule is DESIGN 11's: what the allow list has, minus what the deny list has; a missing allow list has everything, an empty one nothing.
+//! The rule: what the allow list has, minus what the deny list has; a missing allow list has everything, an empty one nothing.
 //! What is left out is in no search, and a `describe` or `call` of it says `denied` and not one word about the tool. [`Policed`] puts the rule around a
 //! catalog; the rules of several scopes take their place in [`Policy`].
 

@@ -210,7 +210,13 @@ impl Machine {
             Event::Asked { ask, over_budget } => self.asked(now, ask, over_budget),
             Event::CallLimit => self.fail(now, self.too_many_requests()),
             Event::Resolved { seq, id, source } => self.requests.resolve(seq, &id, source),
-            Event::Checked { seq, call } => self.dispatch(seq, call),
+            // The clock first: the check may have taken long, and nothing leaves after the deadline.
+            Event::Checked { seq, call } => {
+                self.check_clock(now);
+                if matches!(self.phase, Phase::Running) {
+                    self.dispatch(seq, call);
+                }
+            }
             Event::Settled { seq, result } => self.settle(now, seq, result),
             Event::ApprovalStarted { seq } => self.approval(now, seq, true),
             Event::ApprovalEnded { seq } => self.approval(now, seq, false),

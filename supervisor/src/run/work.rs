@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::requests::{CheckedCall, too_large};
-use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, SearchQuery, Source};
+use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, SearchQuery, Source, Tool};
 use crate::gate;
 
 /// Levels that the envelope of an answer has around the value.
@@ -22,6 +22,10 @@ const ENVELOPE_DEPTH: u32 = 1;
 
 /// The most rows any configuration allows; a catalog that gives more is not believed.
 const MOST_ROWS: usize = 50;
+
+/// Arguments up to this size are checked in the loop of the run: that takes microseconds, and a thread would take more. What a schema can make of them is
+/// bounded (`catalog::Schema`), but the bound is for the largest arguments.
+const CHECKED_AT_ONCE: usize = 4 * 1024;
 
 /// What came of a step.
 #[derive(Debug)]
@@ -68,15 +72,14 @@ impl Desk {
                     Err(failure) => return Outcome::Answer(Err(failure)),
                 };
                 let (id, source) = (tool.id.clone(), tool.source);
-                let args = args
-                    .to_value()
-                    .map_err(|_| CallFailure::new(CallCode::InvalidArguments, &id, "the arguments are no JSON this side can read"));
-                let checked = args.and_then(|args| gate::check_arguments(&tool, args));
-                Outcome::Checked {
-                    id,
-                    source,
-                    checked: checked.map(|checked| CheckedCall { tool, args: checked.args, decoded: checked.decoded }),
-                }
+                let checked = if args.bytes() <= CHECKED_AT_ONCE {
+                    check(tool, &args)
+                } else {
+                    // On a thread that may take its time: the clock of the run goes on, and so does everybody else.
+                    let failed = |_| Err(CallFailure::new(CallCode::InvalidArguments, &id, "the arguments could not be checked"));
+                    tokio::task::spawn_blocking(move || check(tool, &args)).await.unwrap_or_else(failed)
+                };
+                Outcome::Checked { id, source, checked }
             }),
         };
         let mut step = Guarded(step);
@@ -119,6 +122,14 @@ impl Desk {
     pub(crate) fn clear(&mut self) {
         self.waiting = JoinSet::new();
     }
+}
+
+/// Whether a call may go.
+fn check(tool: Arc<Tool>, args: &JsonText) -> Result<CheckedCall, CallFailure> {
+    let unreadable = |_| CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments are no JSON this side can read");
+    let args = args.to_value().map_err(unreadable)?;
+    let checked = gate::check_arguments(&tool, args)?;
+    Ok(CheckedCall { tool, args: checked.args, decoded: checked.decoded })
 }
 
 /// A step whose panic is an outcome.
