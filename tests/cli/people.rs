@@ -116,10 +116,17 @@ fn a_reader_that_goes_away_early_is_no_failure() {
     let shell = |redirect: &str| {
         Command::new("sh").arg("-c").arg(format!("\"$0\" run body.js {redirect}; echo $?")).arg(codemode()).current_dir(place).output()
     };
-    for redirect in ["| head -c 10 >/dev/null", ">&- 2>&-", "2>&-  | wc -c", "> /dev/full 2>/dev/full"] {
+    for redirect in ["| head -c 10 >/dev/null", ">&- 2>&-", "2>&-  | wc -c"] {
         let output = shell(redirect).expect("a shell");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.stdout.ends_with(b"0\n") && !said.contains("panicked"), "{redirect}: {output:?}");
+    }
+    // A result that cannot be written is no success.
+    for (redirect, says) in [("> /dev/full", true), ("--json > /dev/full", true), ("> /dev/full 2>/dev/full", false)] {
+        let output = shell(redirect).expect("a shell");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.stdout.ends_with(b"2\n"), "{redirect}: {output:?}");
+        assert_eq!(said.contains("cannot be written to standard output"), says, "{redirect}: {said}");
     }
     assert_eq!(before.leftovers(), Vec::<String>::new());
 }
