@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import vm from 'node:vm';
 import { LIMITS, SEED, frame, launch, runBody } from './harness.mjs';
 
 const reportOf = async (options) => {
@@ -86,6 +87,26 @@ test('a rehearsed process answers a later body like a fresh one', async () => {
   assert.equal(thrice.answers.length, 3, thrice.stderr);
   assert.deepEqual(thrice.answers[2], once.answers[0]);
   assert.deepEqual(thrice.frames.slice(-4), once.frames);
+});
+
+test('what RegExp remembers of the last match is not of an earlier run', async () => {
+  const names = ['$1', '$2', '$3', '$4', '$5', '$6', '$7', '$8', '$9', '$_', '$&', '$+', '$`', "$'"];
+  names.push('input', 'lastMatch', 'lastParen', 'leftContext', 'rightContext');
+  const probe = `return ${JSON.stringify(names)}.map((name) => RegExp[name])`;
+  const fresh = vm.runInContext(`(() => { ${probe} })()`, vm.createContext(vm.constants.DONT_CONTEXTIFY));
+  const matches = [
+    '/(a)(b)(c)(d)(e)(f)(g)(h)(i)/.exec("<abcdefghi>"); return RegExp.$9',
+    'RegExp.input = "left"; return RegExp.input',
+    'RegExp.prototype.exec = () => null; "secret".replace(/s(.)/g, "x"); return /(se)cret/.test("secret")',
+    'return "one two".split(/( )/)',
+  ];
+  for (const first of matches) {
+    const { answers, stderr } = await answersOf([Buffer.from('D'), run(first), Buffer.from('A'), run(probe)], 2);
+    assert.equal(answers.length, 2, stderr);
+    assert.deepEqual(answers[1].result.value, [...fresh]);
+  }
+  const { answers } = await answersOf([Buffer.from('A'), run(probe)], 1);
+  assert.deepEqual(answers[0].result.value, [...fresh]);
 });
 
 test('frames cut anywhere are put together again', async () => {

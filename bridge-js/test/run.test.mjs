@@ -162,6 +162,34 @@ test('values nest to a depth and no further', async () => {
   assert.ok(text.includes('nested deeper than 100'));
 });
 
+/** Levels of objects and arrays in JSON text. */
+const levelsOf = (item) => (item === null || typeof item !== 'object' ? 0 : 1 + Math.max(0, ...Object.values(item).map(levelsOf)));
+
+const NESTERS = {
+  array: '[a]',
+  record: '({ a })',
+  'map value': 'new Map([["k", a]])',
+  'map key': 'new Map([[a, 1]])',
+  set: 'new Set([a])',
+  cause: 'new Error("x", { cause: a })',
+  errors: 'new AggregateError([a])',
+  'own field': 'Object.assign(new Error("x"), { a })',
+};
+
+test('the cap of the depth counts what marks add to the text', async () => {
+  for (const [kind, next] of Object.entries(NESTERS)) {
+    // 1 to 3 levels in front, so that the cap is met at every offset.
+    for (const front of ['a', '[a]', '[[a]]']) {
+      const made = await value(`let a = new Map([[new Float32Array([NaN]), 1n]]); for (let i = 0; i < 300; i++) a = ${next}; return ${front}`);
+      const levels = levelsOf(made);
+      assert.ok(levels > 95 && levels <= 110, `${kind}: ${levels}`);
+      assert.ok(JSON.stringify(made).includes('nested deeper than 100'), kind);
+    }
+    const thrown = await failure(`let a = 1; for (let i = 0; i < 300; i++) a = ${next}; throw Object.assign(new Error("deep"), { a })`);
+    assert.ok(levelsOf(thrown.data) > 95 && levelsOf(thrown.data) <= 110, `${kind}: ${levelsOf(thrown.data)}`);
+  }
+});
+
 test('a value above the limit names both sizes; one at the limit is whole', async () => {
   assert.equal((await value('return "x".repeat(998)', { limits: { valueBytes: 1000 } })).length, 998);
   const error = await failure('return "x".repeat(999)', { limits: { valueBytes: 1000 } });
@@ -183,6 +211,44 @@ test('large values and replies arrive whole', async () => {
 test('lone surrogates become U+FFFD everywhere', async () => {
   const run = await runBody('console.log("x\\ud83d"); const r = await openclaw.tools.call("echo", { s: "\\udc00" }); return [r.s, "\\u{1F600}".slice(0, 1)]');
   assert.deepEqual([run.result.value, texts(run)], [['\ufffd', '\ufffd'], ['x\ufffd']]);
+});
+
+test('names that differ only in lone surrogates stay apart', async () => {
+  const cases = [
+    ["{ '\\ud800': 1, '\\ud801': 2 }", { '\ufffd': 1, '\ufffd~2': 2 }],
+    ["{ '\\ud800': 1, '\\ufffd': 2 }", { '\ufffd~2': 1, '\ufffd': 2 }],
+    ["{ '\\ufffd~2': 0, 'a\\ud800': 3, '\\ud800': 1, '\\ud801': 2 }", { '\ufffd~2': 0, 'a\ufffd': 3, '\ufffd': 1, '\ufffd~3': 2 }],
+    ["{ '\\ud800': 1, '\\ud801': 2, '\\ud800~2': 3, '\\ud802': 4 }", { '\ufffd': 1, '\ufffd~2': 2, '\ufffd~2~2': 3, '\ufffd~3': 4 }],
+    ["{ '\\ud83d\\ude00': 1, '\\ude00': 2 }", { '\u{1F600}': 1, '\ufffd': 2 }],
+  ];
+  for (const [text, expected] of cases) assert.deepEqual(await value(`return ${text}`), expected);
+  const fields = "{ '\\ud800': 1, '\\ud801': 2, '\\ufffd': 3 }";
+  const shown = { '\ufffd~2': 1, '\ufffd~3': 2, '\ufffd': 3 };
+  assert.deepEqual(await value(`return Object.assign(new Error('x'), ${fields})`), { $error: { name: 'Error', message: 'x', ...shown } });
+  assert.deepEqual((await failure(`throw Object.assign(new Error('x'), ${fields})`)).data, shown);
+  assert.deepEqual((await failure(`throw ${fields}`)).data, shown);
+  // What points at such a field has the name that is in the text.
+  assert.deepEqual(await value("const o = { '\\ud800': 1, '\\ud801': {} }; o['\\ud801'].up = o['\\ud801']; return o"), {
+    '\ufffd': 1,
+    '\ufffd~2': { up: { $circular: '/\ufffd~02' } },
+  });
+});
+
+test('many names that become the same are told apart in reasonable time', async () => {
+  const body = 'const o = {}; for (let i = 0; i < 40000; i++) o[String.fromCharCode(0xd800 + (i & 1023), 0xd800 + (i >> 10))] = i; return o';
+  const made = await value(body);
+  assert.equal(Object.keys(made).length, 40_000);
+  assert.equal(made['\ufffd\ufffd~40000'], 39_999);
+});
+
+test('arguments whose names would become the same are refused', async () => {
+  for (const fields of ["{ '\\ud800': 1, '\\ud801': 2 }", "{ '\\ufffd': 1, '\\ud801': 2 }", "{ '\\ud801': 1, '\\ufffd': 2 }"]) {
+    const error = await failure(`await openclaw.tools.call("echo", { fields: ${fields} })`);
+    assert.deepEqual([error.name, error.line, error.calls], ['TypeError', 1, []]);
+    assert.equal(error.message, 'args.fields["\ufffd"] must be plain JSON, not a second field of that name (lone surrogates are sent as U+FFFD)');
+  }
+  const alone = `return openclaw.tools.call("echo", { '\\ud800': 1, '\\ud801': undefined, '\\ufffd': undefined })`;
+  assert.deepEqual(await value(alone), { '\ufffd': 1 });
 });
 
 test('console entries: levels, kinds, directives', async () => {

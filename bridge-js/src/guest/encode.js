@@ -7,10 +7,14 @@ import {
   typedArrayTag, Uint8ArrayCtor,
 } from './primordials.js';
 import { FULFILLED, PENDING, bytes, promiseState } from './host.js';
+import { claimName, namesInUse, uniqueName } from './names.js';
 import { Place, pathOf, pointerOf } from './place.js';
 import { isArraySafely, quote, readSafely, textOf } from './text.js';
 
-/** Nesting the wire carries is 128 with its envelope; more than this in a value is marked. */
+/**
+ * Levels of the JSON text, those of marks included, at which an object may still start; a deeper one is marked. With a map at the last of them the text
+ * has four levels more. The wire carries 128, and its envelope takes three.
+ */
 export const MAX_DEPTH = 100;
 
 /** Thrown to unwind when the budget is used up. Never seen by a body. */
@@ -200,9 +204,8 @@ const writeArray = (value, at) => {
 };
 
 /** Reads `value[key]` once and writes it. */
-const writeProperty = (value, key, at) => {
+const writeProperty = (value, key, at, here = new Place(key, at)) => {
   let item;
-  const here = new Place(key, at);
   try {
     item = value[key];
   } catch (error) {
@@ -213,23 +216,26 @@ const writeProperty = (value, key, at) => {
 
 const writeRecord = (value, at) => {
   put('{');
-  writeFields(value, at, true);
+  writeFields(value, at);
   put('}');
 };
 
-const writeFields = (value, at, first) => {
+const writeFields = (value, at) => {
   let names;
+  let first = true;
   try {
     names = keys(value);
   } catch (error) {
     // A proxy that hides its keys: an object with one honest field.
     if (strict) refuse(at, `something that cannot be read (${reasonOf(error)})`);
-    put(`${first ? '' : ','}"$unreadable":${quote(reasonOf(error))}`);
+    put(`"$unreadable":${quote(reasonOf(error))}`);
     return;
   }
+  const used = namesInUse(names, !strict);
   for (let i = 0; i < names.length; i++) {
     const name = names[i];
-    const here = new Place(name, at);
+    const shown = strict ? name : uniqueName(name, used);
+    const here = new Place(shown, at);
     let item;
     let failed = false;
     try {
@@ -240,7 +246,8 @@ const writeFields = (value, at, first) => {
     }
     // As in JSON, an argument that is `undefined` is an argument not given.
     if (strict && !failed && item === undefined) continue;
-    put(first ? `${quote(name)}:` : `,${quote(name)}:`);
+    if (strict && !claimName(name, used)) refuse(here, 'a second field of that name (lone surrogates are sent as U+FFFD)');
+    put(first ? `${quote(shown)}:` : `,${quote(shown)}:`);
     first = false;
     if (failed) unreadable(reasonOf(item), here);
     else write(item, here);
@@ -309,7 +316,7 @@ const writeMap = (value, at) => {
   let i = 0;
   mapForEach(value, (item, key) => {
     put(i > 0 ? ',[' : '[');
-    const here = new Place(i, at);
+    const here = new Place(i, at, 2);
     write(key, new Place(0, here));
     put(',');
     write(item, new Place(1, here));
@@ -324,7 +331,7 @@ const writeSet = (value, at) => {
   let i = 0;
   setForEach(value, (item) => {
     if (i > 0) put(',');
-    write(item, new Place(i, at));
+    write(item, new Place(i, at, 2));
     i++;
   });
   put(']}');
@@ -341,11 +348,13 @@ const writeError = (value, at) => {
   } catch {
     names = [];
   }
+  const used = namesInUse(names, true);
   for (let i = 0; i < names.length; i++) {
     const key = names[i];
     if (key === 'name' || key === 'message' || key === 'stack' || key === 'cause' || key === 'errors') continue;
-    put(`,${quote(key)}:`);
-    writeProperty(value, key, at);
+    const shown = uniqueName(key, used);
+    put(`,${quote(shown)}:`);
+    writeProperty(value, key, at, new Place(shown, at, 2));
   }
   put('}}');
 };
@@ -357,7 +366,7 @@ const writeOwn = (value, key, at) => {
     return;
   }
   put(`,"${key}":`);
-  writeProperty(value, key, at);
+  writeProperty(value, key, at, new Place(key, at, 2));
 };
 
 const isRefusal = (error) => typeof error === 'object' && error !== null && getPrototypeOf(error) === Refusal.prototype;

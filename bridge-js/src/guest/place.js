@@ -9,10 +9,11 @@ export class Place {
   key;
   up;
   depth;
-  constructor(key, up) {
+  /** `levels`: how many the JSON text opens between the two, more than one where a mark stands in between. */
+  constructor(key, up, levels = 1) {
     this.key = key;
     this.up = up;
-    this.depth = up === null ? 0 : up.depth + 1;
+    this.depth = up === null ? 0 : up.depth + levels;
   }
 }
 setPrototypeOf(Place.prototype, null);

@@ -66,5 +66,6 @@ export const dataViewBytes = getter(DataView.prototype, 'byteLength');
 export const arrayBufferBytes = getter(ArrayBuffer.prototype, 'byteLength');
 export const mapSize = getter(Map.prototype, 'size');
 export const setSize = getter(Set.prototype, 'size');
+export const regexpExec = uncurry(RegExp.prototype.exec);
 // Throws on what is no regular expression; `false` on one.
 export const isRegExp = getter(RegExp.prototype, 'global');

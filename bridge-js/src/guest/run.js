@@ -1,5 +1,5 @@
 // The life of one run, as the main realm drives it: `begin`, `start` with the compiled body, then `poll` after every time the micro-tasks are drained.
-import { PromiseCtor, defineProperty } from './primordials.js';
+import { PromiseCtor, defineProperty, regexpExec } from './primordials.js';
 import { bytes } from './host.js';
 import { resetCalls } from './calls.js';
 import { writeEntry } from './console.js';
@@ -17,6 +17,8 @@ const THREW = 2;
 let state = PENDING;
 let outcome;
 
+const NOTHING = /(?:)/;
+
 export const begin = (seed, original, inserts, throwAt, inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes) => {
   resetState();
   resetCalls();
@@ -31,6 +33,8 @@ export const begin = (seed, original, inserts, throwAt, inFlight, requests, args
   limits.consoleFloodBytes = consoleFloodBytes;
   state = PENDING;
   outcome = undefined;
+  // `RegExp.$1`, `lastMatch`, `input` and their like tell of the last match of the realm, whoever made it: after this one they are as in a new realm.
+  regexpExec(NOTHING, '');
 };
 
 /** Calls the compiled body. It is an async function: it gives a promise of this realm whatever happens in it. */
