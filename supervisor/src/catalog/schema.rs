@@ -14,8 +14,10 @@ use super::schema_cost;
 use super::schema_effort::{self, Scale};
 use super::text::{Lines, cleaned};
 
-/// Bytes that one compiled pattern may take, and one pattern's cache of states: `(a{1000}){1000}` is refused, real patterns are far below.
-const PATTERN_BYTES: usize = 1 << 20;
+/// Bytes that one compiled pattern may take: each step through a text may visit all of its states, so this bounds time as well as memory.
+const PATTERN_BYTES: usize = 32 << 10;
+/// Bytes of one pattern's cache of states, which is what makes most patterns quick.
+const PATTERN_CACHE_BYTES: usize = 1 << 20;
 /// Patterns of one schema that may be left out because the linear engine lacks what they need.
 const MAX_LEFT_OUT: usize = 16;
 /// Levels of nesting up to which a text is certain to be readable later; the reader's own limit is 128.
@@ -96,7 +98,7 @@ impl Schema {
     ///
     /// Patterns run on the linear-time engine, not on the backtracking one: they come from strangers, and one `(a+)+$` would hold the
     /// supervisor for minutes. A pattern that this engine cannot express (look-around, back-references) is left out, for the tool itself to
-    /// check: refusing the whole tool would cost more than a check that is not a wall.
+    /// check: refusing the whole tool would cost more than a check that is not a wall. So is one that is too large when compiled.
     ///
     /// # Errors
     /// When the schema is broken or too costly. Then no argument can be checked, and no call may go.
@@ -109,9 +111,23 @@ impl Schema {
         let scale = *self.scale.get_or_init(|| Scale::of(self.value()));
         schema_effort::is_bounded(self.value(), scale, value)
     }
+
+    /// Whether listing everything that is wrong with this value is little work; the list is made as a whole, however little of it is used.
+    pub fn is_listable_for(&self, value: &Value) -> bool {
+        schema_effort::is_listable(self.value(), value)
+    }
 }
 
 fn compile(schema: &Value) -> Result<Validator, SchemaProblem> {
+    if let Some(target) = schema_cost::lost_reference(schema) {
+        let target = cleaned(target, 100, Lines::Join);
+        let message = format!("it refers to {target:?}, which is not one certain place in it");
+        return Err(SchemaProblem::Invalid { message, path: String::new() });
+    }
+    if schema.get("$id").or_else(|| schema.get("id")).and_then(Value::as_str).is_some_and(|id| id.contains("json-schema.org/")) {
+        // Its references could then mean the published schema of that name.
+        return Err(SchemaProblem::InnerAddress);
+    }
     if schema_cost::is_too_costly(schema) {
         return Err(SchemaProblem::TooCostly { limit: schema_cost::MAX_CHECKS });
     }
@@ -121,7 +137,7 @@ fn compile(schema: &Value) -> Result<Validator, SchemaProblem> {
     let options = || {
         jsonschema::options()
             .offline()
-            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES))
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_CACHE_BYTES))
     };
     let first = match options().build(schema) {
         Ok(validator) => return Ok(validator),
@@ -278,5 +294,29 @@ mod tests {
     fn a_pattern_that_explodes_when_compiled_does_not_take_the_memory() {
         let schema = Schema::from(json!({"type": "string", "pattern": "((a{500}){500}){500}"}));
         let _ = schema.validator();
+    }
+
+    #[test]
+    fn a_pattern_of_many_states_is_left_to_the_tool() {
+        let schema = Schema::from(json!({"type": "string", "pattern": "^[01]*1[01]{8000}$"}));
+        let text = json!("01".repeat(50_000));
+        let started = std::time::Instant::now();
+        assert!(schema.validator().unwrap().is_valid(&text));
+        assert!(started.elapsed() < std::time::Duration::from_secs(2));
+        assert!(!schema.is_bounded_for(&text), "charged all the same");
+    }
+
+    #[test]
+    fn usual_patterns_stay() {
+        for pattern in [
+            "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+            "^[^@\\s]+@[^@\\s]+\\.[a-z]{2,63}$",
+            "^\\d{4}-\\d{2}$",
+            "^.{1,64}$",
+        ] {
+            let schema = Schema::from(json!({"type": "string", "pattern": pattern}));
+            assert!(!schema.validator().unwrap().is_valid(&json!("")), "{pattern}");
+            assert!(schema.is_bounded_for(&json!("x".repeat(1000))), "{pattern}");
+        }
     }
 }

@@ -26,10 +26,28 @@ pub(super) fn is_too_costly(schema: &Value) -> bool {
     counter.any_part_is_too_costly(schema, 0)
 }
 
+/// The first reference whose target is not found exactly, as it stands in the schema.
+pub(super) fn lost_reference(schema: &Value) -> Option<&str> {
+    fn inside<'a>(part: &'a Value, references: &References<'a>) -> Option<&'a str> {
+        match part {
+            Value::Object(map) => {
+                let text = |keyword| map.get(keyword).and_then(Value::as_str);
+                let lost = [text("$ref"), text("$dynamicRef")].into_iter().flatten().find(|target| references.find(target).is_none());
+                let lost = lost.or_else(|| text("$recursiveRef").filter(|target| *target != "#"));
+                lost.or_else(|| map.values().find_map(|value| inside(value, references)))
+            }
+            Value::Array(items) => items.iter().find_map(|value| inside(value, references)),
+            _ => None,
+        }
+    }
+    inside(schema, &References::of(schema))
+}
+
 /// Finds what the references of a schema point at.
 pub(super) struct References<'a> {
     root: &'a Value,
-    anchors: HashMap<&'a str, &'a Value>,
+    /// Parts by name; `None` for a name that two parts have, be one of them mere data.
+    anchors: HashMap<&'a str, Option<&'a Value>>,
 }
 
 impl<'a> References<'a> {
@@ -39,13 +57,20 @@ impl<'a> References<'a> {
         References { root, anchors }
     }
 
-    /// The schema a local reference points at. Other documents are never fetched, so they cost nothing: they fail when compiled.
+    /// The schema a local reference points at; `None` for another document, for a place that is not there, and wherever the validator could
+    /// come to another place than this does: a name given twice, an index such as `00`, a stray `~`.
     pub(super) fn find(&self, target: &str) -> Option<&'a Value> {
-        let fragment = target.rsplit_once('#').map_or("", |(_, fragment)| fragment);
-        if fragment.is_empty() || fragment.starts_with('/') {
-            return self.root.pointer(&percent_decoded(fragment));
+        if target.is_empty() || target == "#" {
+            return Some(self.root);
         }
-        self.anchors.get(fragment).copied()
+        let fragment = target.strip_prefix('#')?;
+        if !fragment.starts_with('/') {
+            return self.anchors.get(fragment).copied().flatten();
+        }
+        let pointer = percent_decoded(fragment);
+        let is_exact = pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+        // The lookup itself takes no index but the plain one.
+        if is_exact { self.root.pointer(&pointer) } else { None }
     }
 }
 
@@ -106,24 +131,23 @@ impl<'a> Counter<'a> {
             None => {}
         }
         self.known.insert(target, None);
-        let Some(inner) = self.references.find(target) else {
-            self.known.insert(target, Some(1));
-            return 1;
-        };
+        // What is not found here the validator may find all the same, so its cost is unknown.
+        let Some(inner) = self.references.find(target) else { return u64::MAX };
         let checks = self.checks(inner, depth);
         self.known.insert(target, Some(checks));
         checks
     }
 }
 
-/// The parts of a schema that have a name for references: `$anchor`, `$dynamicAnchor`, or an `$id` of a fragment alone.
-fn gather_anchors<'a>(part: &'a Value, anchors: &mut HashMap<&'a str, &'a Value>) {
+/// The parts of a schema that have a name for references: `$anchor`, `$dynamicAnchor`, or the fragment of an `$id` or `id`. Which of them
+/// count depends on the draft and on the place (in a `const` they are data), so all are taken, and a name found twice is nobody's.
+fn gather_anchors<'a>(part: &'a Value, anchors: &mut HashMap<&'a str, Option<&'a Value>>) {
     match part {
         Value::Object(map) => {
             let text = |keyword| map.get(keyword).and_then(Value::as_str);
-            let own_id = text("$id").and_then(|id| id.strip_prefix('#'));
-            for name in [text("$anchor"), text("$dynamicAnchor"), own_id].into_iter().flatten() {
-                anchors.entry(name).or_insert(part);
+            let of_id = |keyword| text(keyword).and_then(|id| id.rsplit_once('#')).map(|(_, name)| name);
+            for name in [text("$anchor"), text("$dynamicAnchor"), of_id("$id"), of_id("id")].into_iter().flatten() {
+                anchors.entry(name).and_modify(|known| *known = None).or_insert(Some(part));
             }
             map.values().for_each(|value| gather_anchors(value, anchors));
         }
@@ -139,6 +163,7 @@ pub(super) fn percent_decoded(text: &str) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let pair = if bytes[at] == b'%' { text.get(at + 1..at + 3) } else { None };
+        let pair = pair.filter(|pair| pair.bytes().all(|digit| digit.is_ascii_hexdigit()));
         match pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
             Some(decoded) => {
                 out.push(decoded);
@@ -156,19 +181,28 @@ pub(super) fn percent_decoded(text: &str) -> String {
 /// Whether a part of the schema other than its root gives itself an address. References inside such a part would start from there, which
 /// neither this count nor `describe`'s readers follow; tool schemas have no use for it.
 pub(super) fn has_inner_address(schema: &Value) -> bool {
-    let draft4 = schema.get("$schema").and_then(Value::as_str).is_some_and(|uri| uri.contains("draft-04"));
-    let keyword = if draft4 { "id" } else { "$id" };
-    fn inside(part: &Value, keyword: &str, root: bool) -> bool {
+    // A part may name a draft of its own, where `id` is an address; elsewhere `id` is mostly data.
+    fn names_draft4(part: &Value) -> bool {
         match part {
             Value::Object(map) => {
-                let own = !root && map.get(keyword).and_then(Value::as_str).is_some_and(|id| !id.starts_with('#'));
-                own || map.values().any(|value| inside(value, keyword, false))
+                map.get("$schema").and_then(Value::as_str).is_some_and(|uri| uri.contains("draft-04")) || map.values().any(names_draft4)
             }
-            Value::Array(items) => items.iter().any(|value| inside(value, keyword, false)),
+            Value::Array(items) => items.iter().any(names_draft4),
             _ => false,
         }
     }
-    inside(schema, keyword, true)
+    fn inside(part: &Value, keywords: &[&str], root: bool) -> bool {
+        match part {
+            Value::Object(map) => {
+                let is_address = |keyword: &&str| map.get(*keyword).and_then(Value::as_str).is_some_and(|id| !id.starts_with('#'));
+                (!root && keywords.iter().any(is_address)) || map.values().any(|value| inside(value, keywords, false))
+            }
+            Value::Array(items) => items.iter().any(|value| inside(value, keywords, false)),
+            _ => false,
+        }
+    }
+    let keywords: &[&str] = if names_draft4(schema) { &["$id", "id"] } else { &["$id"] };
+    inside(schema, keywords, true)
 }
 
 #[cfg(test)]
@@ -205,7 +239,42 @@ mod tests {
     }
 
     #[test]
+    fn a_decoy_does_not_hide_what_a_reference_costs() {
+        let mut doubling = json!({"$defs": {"d0": {"$anchor": "d0", "type": "string"}}});
+        for level in 1..40 {
+            let next = format!("#d{}", level - 1);
+            doubling["$defs"][format!("d{level}")] = json!({"$anchor": format!("d{level}"), "allOf": [{"$ref": next}, {"$ref": next}]});
+        }
+        doubling["properties"] = json!({"a": {"$ref": "#d39"}});
+        assert!(is_too_costly(&doubling) && lost_reference(&doubling).is_none());
+        for (keyword, decoy) in
+            [("const", json!({"$anchor": "d39"})), ("enum", json!([{"id": "x#d39"}])), ("default", json!({"$id": "#d39"}))]
+        {
+            let mut schema = doubling.clone();
+            schema["$defs"][".first"] = json!({keyword: decoy});
+            assert!(is_too_costly(&schema) && lost_reference(&schema) == Some("#d39"), "{keyword}");
+        }
+    }
+
+    #[test]
+    fn a_reference_that_is_not_exact_is_lost() {
+        let part = |target: &str| json!({"allOf": [{"type": "object"}], "a~1": {}, "properties": {"x": {"$ref": target}}});
+        for target in
+            ["#/allOf/00", "#/allOf/+0", "#/allOf/1", "#/allOf/%2B0", "#/%+1", "#/a~1", "#/a~", "#nobody", "x#/allOf/0", "other.json"]
+        {
+            let schema = part(target);
+            assert_eq!(lost_reference(&schema), Some(target));
+            assert!(is_too_costly(&schema), "{target}");
+        }
+        for target in ["#", "", "#/allOf/0", "#/%61llOf/0", "#/a~01"] {
+            assert_eq!(lost_reference(&part(target)), None, "{target}");
+        }
+        assert_eq!(lost_reference(&json!({"$recursiveRef": "#x"})), Some("#x"));
+    }
+
+    #[test]
     fn an_address_inside_is_found() {
+        assert!(has_inner_address(&json!({"properties": {"x": {"$schema": "http://json-schema.org/draft-04/schema#", "id": "b"}}})));
         assert!(has_inner_address(&json!({"$id": "a", "properties": {"x": {"$id": "b", "$ref": "#"}}})));
         assert!(!has_inner_address(&json!({"$id": "a", "properties": {"$id": {"type": "string"}}})));
     }

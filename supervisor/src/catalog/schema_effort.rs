@@ -12,6 +12,14 @@ use super::schema_cost::References;
 
 /// Checks of one value at most: a quarter of a second, at the 48 ns each that ten million branches took.
 const MAX_EFFORT: u64 = 5_000_000;
+/// The same for listing what is wrong: each check may leave an error of some hundred bytes.
+const MAX_LISTED: u64 = 50_000;
+/// States of one compiled pattern at most, by the limit of its compiled size.
+const MAX_STATES: u64 = 1_400;
+/// Visits of a pattern's state that take the time of one check.
+const STATES_PER_CHECK: u64 = 4;
+/// Bytes of text in a schema or a key that take the time of one check, to compare or to copy.
+const BYTES_PER_CHECK: usize = 64;
 /// Pairs of schema and place that are counted at most; more is too much by itself.
 const MAX_PAIRS: usize = 1_000_000;
 /// Schemas inside schemas, references and members on the way down: the validator calls itself for each, and the stack ends before patience
@@ -25,21 +33,26 @@ const SURELY_FINE: usize = 1_000_000;
 pub(super) struct Scale {
     parts: usize,
     refers: bool,
+    matches: bool,
 }
 
 impl Scale {
     pub(super) fn of(schema: &Value) -> Scale {
-        Scale { parts: parts(schema, usize::MAX), refers: refers(schema) }
+        Scale { parts: parts(schema, usize::MAX), refers: has_any(schema, &REFERENCES), matches: has_any(schema, &PATTERNS) }
     }
 }
 
 /// Whether checking the value against the schema is bounded work.
 pub(super) fn is_bounded(schema: &Value, scale: Scale, value: &Value) -> bool {
-    if !scale.refers && scale.parts.saturating_mul(parts(value, SURELY_FINE)) <= SURELY_FINE {
+    if !scale.refers && !scale.matches && scale.parts.saturating_mul(parts(value, SURELY_FINE)) <= SURELY_FINE {
         return true;
     }
-    let mut counter = Counter { references: References::of(schema), known: HashMap::new(), steps: 0 };
-    counter.count(schema, value) <= MAX_EFFORT
+    Counter::of(schema).count(schema, Place::Value(value)) <= MAX_EFFORT
+}
+
+/// Whether a list of all that is wrong with the value stays short enough to be made.
+pub(super) fn is_listable(schema: &Value, value: &Value) -> bool {
+    Counter::of(schema).count(schema, Place::Value(value)) <= MAX_LISTED
 }
 
 /// The values inside a value and itself; stops counting at `enough`.
@@ -54,27 +67,141 @@ fn parts(value: &Value, enough: usize) -> usize {
     }
 }
 
-fn refers(schema: &Value) -> bool {
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+const PATTERNS: [&str; 2] = ["pattern", "patternProperties"];
+
+fn has_any(schema: &Value, keywords: &[&str]) -> bool {
     match schema {
         Value::Object(map) => {
-            ["$ref", "$dynamicRef", "$recursiveRef"].iter().any(|keyword| map.get(*keyword).is_some_and(Value::is_string))
-                || map.values().any(refers)
+            keywords.iter().any(|keyword| map.contains_key(*keyword)) || map.values().any(|inner| has_any(inner, keywords))
         }
-        Value::Array(items) => items.iter().any(refers),
+        Value::Array(items) => items.iter().any(|inner| has_any(inner, keywords)),
         _ => false,
+    }
+}
+
+/// States that a pattern has at most when compiled; [`MAX_STATES`] where that is not plain to see.
+fn states(pattern: &str) -> u64 {
+    counted_states(pattern).map_or(MAX_STATES, |states| states.min(MAX_STATES))
+}
+
+fn counted_states(pattern: &str) -> Option<u64> {
+    let mut groups = vec![0u64];
+    let mut last = 0u64;
+    let mut rest = pattern;
+    while let Some(sign) = rest.chars().next() {
+        rest = &rest[sign.len_utf8()..];
+        let own = match sign {
+            '\\' => {
+                let escaped = rest.chars().next()?;
+                rest = &rest[escaped.len_utf8()..];
+                if matches!(escaped, 'p' | 'P' | 'x' | 'u') && rest.starts_with('{') {
+                    rest = rest.split_once('}')?.1;
+                }
+                8
+            }
+            '[' => {
+                // Up to the first `]`; what dialects read in different ways is not counted.
+                let mut escaped = false;
+                let end = rest.find(|sign| {
+                    let ends = sign == ']' && !escaped;
+                    escaped = sign == '\\' && !escaped;
+                    ends
+                })?;
+                let class = &rest[..end];
+                if class.is_empty() || class == "^" || class.contains('[') {
+                    return None;
+                }
+                rest = &rest[end + 1..];
+                4
+            }
+            '(' => {
+                if let Some(kind) = rest.strip_prefix('?') {
+                    rest = kind.strip_prefix([':', '=', '!', '<'])?;
+                }
+                groups.push(2);
+                0
+            }
+            ')' => {
+                let group = groups.pop()?;
+                last = group;
+                let outer = groups.last_mut()?;
+                *outer = outer.saturating_add(group);
+                continue;
+            }
+            '{' => {
+                let (counts, after) = rest.split_once('}')?;
+                rest = after;
+                let (least, most) = counts.split_once(',').unwrap_or((counts, counts));
+                let least: u64 = least.parse().ok()?;
+                let times = if most.is_empty() { least.saturating_add(1) } else { most.parse().ok()? };
+                let outer = groups.last_mut()?;
+                let more = last.saturating_add(1).saturating_mul(times);
+                *outer = outer.saturating_add(more);
+                last = last.saturating_add(more);
+                continue;
+            }
+            '*' | '+' | '?' | '|' => {
+                *groups.last_mut()? += 2;
+                last = last.saturating_add(2);
+                continue;
+            }
+            '.' => 4,
+            sign => sign.len_utf8() as u64,
+        };
+        last = own;
+        let group = groups.last_mut()?;
+        *group = group.saturating_add(own);
+    }
+    // A group that is still open is one that this has misread.
+    if groups.len() == 1 { groups.pop() } else { None }
+}
+
+/// Checks that matching so many bytes against the pattern takes.
+fn matching(pattern: &str, bytes: usize) -> u64 {
+    1 + states(pattern).saturating_mul(bytes as u64) / STATES_PER_CHECK
+}
+
+/// What a schema is asked about: a value, or the name of a member.
+#[derive(Clone, Copy)]
+enum Place<'v> {
+    Value(&'v Value),
+    Name(&'v String),
+}
+
+impl<'v> Place<'v> {
+    fn address(self) -> usize {
+        match self {
+            Place::Value(value) => std::ptr::from_ref(value).addr(),
+            Place::Name(name) => std::ptr::from_ref(name).addr(),
+        }
+    }
+
+    fn text(self) -> Option<&'v str> {
+        match self {
+            Place::Value(value) => value.as_str(),
+            Place::Name(name) => Some(name),
+        }
     }
 }
 
 struct Counter<'a> {
     references: References<'a>,
-    known: HashMap<(*const Value, *const Value), u64>,
+    root: &'a Value,
+    known: HashMap<(*const Value, usize), u64>,
+    /// Checks by keywords that name or list things, for each schema.
+    listed: HashMap<*const Value, u64>,
     steps: usize,
 }
 
 impl<'a> Counter<'a> {
-    fn count(&mut self, schema: &'a Value, value: &Value) -> u64 {
+    fn of(root: &'a Value) -> Counter<'a> {
+        Counter { references: References::of(root), root, known: HashMap::new(), listed: HashMap::new(), steps: 0 }
+    }
+
+    fn count(&mut self, schema: &'a Value, place: Place<'_>) -> u64 {
         let Value::Object(map) = schema else { return 1 };
-        let pair = (std::ptr::from_ref(schema), std::ptr::from_ref(value));
+        let pair = (std::ptr::from_ref(schema), place.address());
         if let Some(known) = self.known.get(&pair) {
             return *known;
         }
@@ -84,24 +211,27 @@ impl<'a> Counter<'a> {
         // A circle in one place is refused before any value comes; should one be left, it ends here.
         self.known.insert(pair, u64::MAX);
         self.steps += 1;
-        let sum = self.here(map, value).saturating_add(self.below(map, value));
+        let listed = *self.listed.entry(pair.0).or_insert_with(|| listed(map));
+        let below = if let Place::Value(value) = place { self.below(map, value) } else { 0 };
+        let sum = listed.saturating_add(self.here(map, place)).saturating_add(below);
         self.steps -= 1;
         self.known.insert(pair, sum);
         sum
     }
 
     /// The schema's other parts for the same place.
-    fn here(&mut self, map: &'a Map<String, Value>, value: &Value) -> u64 {
+    fn here(&mut self, map: &'a Map<String, Value>, place: Place<'_>) -> u64 {
         let mut sum = 1u64;
         for (keyword, inner) in map {
             let more = match (keyword.as_str(), inner) {
-                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(target)) => {
-                    self.references.find(target).map_or(1, |schema| self.count(schema, value))
+                ("$ref" | "$dynamicRef", Value::String(target)) => {
+                    self.references.find(target).map_or(u64::MAX, |schema| self.count(schema, place))
                 }
-                ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => self.each(schemas.iter(), value),
-                ("dependentSchemas" | "dependencies", Value::Object(schemas)) => self.each(schemas.values(), value),
-                ("not" | "if" | "then" | "else", schema) => self.count(schema, value),
-                ("enum", Value::Array(options)) => options.len() as u64,
+                ("$recursiveRef", _) => self.count(self.root, place),
+                ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => self.each(schemas.iter(), place),
+                ("dependentSchemas" | "dependencies", Value::Object(schemas)) => self.each(schemas.values(), place),
+                ("not" | "if" | "then" | "else", schema) => self.count(schema, place),
+                ("pattern", Value::String(pattern)) => place.text().map_or(0, |text| matching(pattern, text.len())),
                 _ => 0,
             };
             sum = sum.saturating_add(more);
@@ -115,12 +245,23 @@ impl<'a> Counter<'a> {
         match value {
             Value::Object(members) => {
                 let properties = map.get("properties");
-                let every = ["additionalProperties", "unevaluatedProperties", "propertyNames"].map(|keyword| map.get(keyword));
+                let every = ["additionalProperties", "unevaluatedProperties"].map(|keyword| map.get(keyword));
                 let patterns = map.get("patternProperties").and_then(Value::as_object);
                 for (key, member) in members {
                     let own = properties.and_then(|properties| properties.get(key));
                     let schemas = own.into_iter().chain(every.into_iter().flatten()).chain(patterns.into_iter().flat_map(Map::values));
-                    sum = sum.saturating_add(1).saturating_add(self.each(schemas, member));
+                    let mut more = self.each(schemas, Place::Value(member)).saturating_add(1);
+                    if let Some(names) = map.get("propertyNames") {
+                        more = more.saturating_add(self.count(names, Place::Name(key)));
+                    }
+                    for pattern in patterns.into_iter().flat_map(Map::keys) {
+                        more = more.saturating_add(matching(pattern, key.len()));
+                    }
+                    // An error has the whole way to its place with it.
+                    sum = sum.saturating_add(more.saturating_mul(1 + (key.len() / (4 * BYTES_PER_CHECK)) as u64));
+                    if sum > MAX_EFFORT {
+                        break;
+                    }
                 }
             }
             Value::Array(items) => {
@@ -129,7 +270,10 @@ impl<'a> Counter<'a> {
                 for (index, item) in items.iter().enumerate() {
                     let own = first.into_iter().flatten().filter_map(|schemas| schemas.get(index));
                     let schemas = own.chain(every.into_iter().flatten());
-                    sum = sum.saturating_add(1).saturating_add(self.each(schemas, item));
+                    sum = sum.saturating_add(1).saturating_add(self.each(schemas, Place::Value(item)));
+                    if sum > MAX_EFFORT {
+                        break;
+                    }
                 }
             }
             _ => {}
@@ -137,15 +281,37 @@ impl<'a> Counter<'a> {
         sum
     }
 
-    fn each(&mut self, schemas: impl Iterator<Item = &'a Value>, value: &Value) -> u64 {
+    fn each(&mut self, schemas: impl Iterator<Item = &'a Value>, place: Place<'_>) -> u64 {
         let mut sum = 0u64;
         for schema in schemas {
-            sum = sum.saturating_add(self.count(schema, value));
+            sum = sum.saturating_add(self.count(schema, place));
             if sum > MAX_EFFORT {
                 break;
             }
         }
         sum
+    }
+}
+
+/// Checks by keywords that name or list things: each entry is looked up or compared, and may be copied into an error.
+fn listed(map: &Map<String, Value>) -> u64 {
+    let mut entries = 0;
+    let mut bytes = 0;
+    for keyword in ["required", "dependentRequired", "dependencies", "enum", "const", "pattern"] {
+        let Some(inner) = map.get(keyword) else { continue };
+        entries += parts(inner, usize::MAX) - 1;
+        bytes += text_bytes(inner);
+    }
+    entries += map.get("properties").and_then(Value::as_object).map_or(0, |properties| properties.len() / 4);
+    (entries + bytes / BYTES_PER_CHECK) as u64
+}
+
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(map) => map.iter().map(|(key, inner)| key.len() + text_bytes(inner)).sum(),
+        _ => 0,
     }
 }
 
@@ -203,5 +369,43 @@ mod tests {
         let schema =
             json!({"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}}});
         assert!(bounded(&schema, &json!({"rows": vec![vec![1; 100]; 3000]})));
+    }
+
+    #[test]
+    fn names_that_are_required_of_every_row_count() {
+        let names: Vec<String> = (0..60).map(|number| format!("field{number}")).collect();
+        let rows = json!(vec![json!({}); 100_000]);
+        assert!(!bounded(&json!({"items": {"required": names}}), &rows));
+        assert!(!bounded(&json!({"items": {"dependentRequired": {"a": names}}}), &rows));
+        let few = json!({"items": {"required": ["a", "b"]}});
+        assert!(bounded(&few, &rows) && !is_listable(&few, &rows));
+        assert!(is_listable(&few, &json!(vec![json!({}); 1000])));
+    }
+
+    #[test]
+    fn the_size_of_a_pattern_counts_with_the_length_of_its_text() {
+        let costly = "[01]*1[01]{300}";
+        let text = "0".repeat(100_000);
+        for (schema, value) in [
+            (json!({"pattern": costly}), json!(text)),
+            (json!({"patternProperties": {costly: {}}}), json!({text.as_str(): 1})),
+            (json!({"propertyNames": {"anyOf": [{"pattern": costly}]}}), json!({text.as_str(): 1})),
+        ] {
+            assert!(!bounded(&schema, &value), "{schema}");
+        }
+        assert!(bounded(&json!({"pattern": costly}), &json!("0".repeat(1000))));
+        assert!(bounded(&json!({"pattern": "^\\S+$"}), &json!("x".repeat(1_000_000))));
+        assert!(bounded(&json!({"propertyNames": {"pattern": "^[a-z_]+$"}}), &json!({"a": text})));
+    }
+
+    #[test]
+    fn states_are_never_counted_too_low() {
+        for (pattern, least) in [("a{300}", 300), ("(ab{10}){20}", 200), ("[x]{5,90}", 90), ("((a{9}){9}){9}", 729), ("a{40,}", 40)] {
+            assert!((least..=MAX_STATES).contains(&states(pattern)), "{pattern}: {}", states(pattern));
+        }
+        for unclear in ["[[]a{8000}", "[]]a{8000}", "(?x)a {800}", "a{ 5 }", "(a", "a)", "\\"] {
+            assert_eq!(states(unclear), MAX_STATES, "{unclear}");
+        }
+        assert!(states("^[a-z]+$") < 20);
     }
 }

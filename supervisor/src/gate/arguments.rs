@@ -1,5 +1,7 @@
 //! Arguments against the tool's schema.
 
+use std::io;
+
 use serde_json::{Map, Value, json};
 
 use super::decode::decode_texts;
@@ -8,6 +10,9 @@ use crate::catalog::{CallCode, CallFailure, SchemaProblem, Tool, quoted};
 
 /// Faults that a message and its data name; a model mends a few at a time.
 const MAX_FAULTS: usize = 5;
+
+/// Bytes of arguments as JSON up to which their faults are listed; of more, only the verdict is given.
+const MAX_LISTED_BYTES: usize = 64 << 10;
 
 /// Arguments that the tool's schema allows. Only [`check_arguments`] makes them.
 #[derive(Debug, PartialEq)]
@@ -25,7 +30,7 @@ pub struct CheckedArguments {
 /// arguments so. A text where the schema takes a text is never touched, whatever it looks like.
 ///
 /// # Errors
-/// `invalid_arguments` with the first five faults in `data.errors`, each with its JSON pointer; `too_large` when the check itself would take
+/// `invalid_arguments` with the first five faults in `data.errors`, each with its JSON pointer (none for very large arguments); `too_large` when the check itself would take
 /// too long; `tool_unavailable` when the schema itself is
 /// broken: what cannot be checked does not go.
 pub fn check_arguments(tool: &Tool, args: Value) -> Result<CheckedArguments, CallFailure> {
@@ -51,6 +56,10 @@ pub fn check_arguments(tool: &Tool, args: Value) -> Result<CheckedArguments, Cal
     if !decoded.is_empty() && validator.is_valid(&args) {
         return Ok(CheckedArguments { args, decoded });
     }
+    // The validator gathers every error before it gives the first, and so does one `anyOf` inside it.
+    if !fits_in(&args, MAX_LISTED_BYTES) || !tool.parameters.is_listable_for(&args) {
+        return Err(refused_as_a_whole(tool));
+    }
     let mut found: Vec<Fault> = validator.iter_errors(&args).take(MAX_FAULTS + 1).flat_map(|error| faults(&error)).collect();
     let more = found.len() > MAX_FAULTS;
     found.truncate(MAX_FAULTS);
@@ -63,6 +72,26 @@ fn refused(tool: &Tool, faults: &[Fault], more: bool) -> CallFailure {
     let message = format!("arguments of {} do not fit its schema: {list}{tail}", quoted(&tool.id));
     let errors: Vec<Value> = faults.iter().map(Fault::as_value).collect();
     CallFailure::new(CallCode::InvalidArguments, &tool.id, message).with_data(json!({"errors": errors, "more": more}))
+}
+
+fn refused_as_a_whole(tool: &Tool) -> CallFailure {
+    let message = format!("arguments of {} do not fit its schema; they are too large to say where, try with fewer", quoted(&tool.id));
+    CallFailure::new(CallCode::InvalidArguments, &tool.id, message).with_data(json!({"errors": [], "more": true}))
+}
+
+/// Whether the value's JSON takes at most so many bytes; nothing is kept of it.
+fn fits_in(value: &Value, bytes: usize) -> bool {
+    struct Room(usize);
+    impl io::Write for Room {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(text.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(text.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    serde_json::to_writer(Room(bytes), value).is_ok()
 }
 
 fn too_much(tool: &Tool) -> CallFailure {
@@ -130,10 +159,22 @@ mod tests {
     #[test]
     fn faults_are_bounded() {
         let schema = json!({"type": "object", "additionalProperties": {"type": "integer"}});
-        let many: Map<String, Value> = (0..1000).map(|n| (format!("k{n}"), json!("x".repeat(1000)))).collect();
+        let many: Map<String, Value> = (0..500).map(|n| (format!("k{n}"), json!("x".repeat(100)))).collect();
         let failure = check_arguments(&tool(schema), Value::Object(many)).unwrap_err();
         assert_eq!((failure.data["errors"].as_array().unwrap().len(), &failure.data["more"]), (5, &json!(true)));
         assert!(failure.message.len() < 2000, "{}", failure.message.len());
+    }
+
+    #[test]
+    fn what_would_have_very_many_faults_is_refused_without_listing_them() {
+        let names: Vec<String> = (0..60).map(|n| format!("field{n}")).collect();
+        let schema = json!({"type": "object", "properties": {"rows": {"anyOf": [{"type": "array", "items": {"type": "object", "required": names}}]}}});
+        let started = std::time::Instant::now();
+        for (rows, code) in [(5_000, CallCode::InvalidArguments), (30_000, CallCode::InvalidArguments), (300_000, CallCode::TooLarge)] {
+            let failure = check_arguments(&tool(schema.clone()), json!({"rows": vec![json!({}); rows]})).unwrap_err();
+            assert_eq!(failure.code, code, "{rows}");
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
     }
 
     #[test]
