@@ -55,3 +55,19 @@ fn every_schema_of_real_tools_can_be_checked() {
         assert!(tool.parameters.validator().is_ok(), "{}: {:?}", tool.id, tool.parameters.validator().err());
     }
 }
+
+/// The bounds on schemas are for hostile ones: every real tool keeps its check.
+#[test]
+fn every_real_schema_can_be_checked() {
+    let catalog = FileCatalog::open(data("catalog.json")).unwrap();
+    let set = catalog.tools();
+    let refused: Vec<String> = set
+        .tools()
+        .iter()
+        .filter_map(|tool| {
+            let failure = codemode::gate::check_arguments(tool, serde_json::json!({})).err()?;
+            (failure.code != codemode::catalog::CallCode::InvalidArguments).then(|| failure.message)
+        })
+        .collect();
+    assert!(refused.is_empty(), "{}\n{}", refused.len(), refused.join("\n"));
+}
