@@ -66,7 +66,7 @@ fn every_real_schema_can_be_checked() {
         .iter()
         .filter_map(|tool| {
             let failure = codemode::gate::check_arguments(tool, serde_json::json!({})).err()?;
-            (failure.code != codemode::catalog::CallCode::InvalidArguments).then(|| failure.message)
+            (failure.code != codemode::catalog::CallCode::InvalidArguments).then_some(failure.message)
         })
         .collect();
     assert!(refused.is_empty(), "{}\n{}", refused.len(), refused.join("\n"));
