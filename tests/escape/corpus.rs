@@ -66,7 +66,7 @@ pub struct Expected {
     pub allows: String,
     /// Its wall clock, when not the usual one.
     pub wall_ms: u64,
-    /// Lines of Node on which its control cannot succeed, or `all`.
+    /// Lines of Node, `root` or `user`, on which its control cannot succeed, or `all`.
     pub no_control_on: Vec<String>,
     /// The reason for each of these.
     pub why: String,
