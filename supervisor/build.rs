@@ -54,9 +54,6 @@ fn bridge(source: &Path, out: &Path) {
         );
         fs::write(&installed, &lock).expect("OUT_DIR is writable");
     }
-    for part in ["bundle-danger.js", "bundle.cache"] {
-        let _ = fs::write(out.join(part), b"");
-    }
     let node = env::var_os("CODEMODE_NODE").filter(|node| !node.is_empty()).unwrap_or_else(|| "node".into());
     run(Command::new(node).arg("build.mjs").arg(out).current_dir(&copy), "bundle the bridge");
 }
