@@ -4,7 +4,7 @@
 //! taken the child's request; a catalog never sees a value the child merely claimed.
 //!
 //! [`ToolSet`] is what every catalog is made of: tools, found by id, by bare name and by words. [`FileCatalog`] is the catalog of a file with
-//! scripted replies. Texts and schemas of tools are a stranger's words unless their [`Source`] is trusted: they are bounded and cleaned on
+//! scripted replies. [`ToolSource`] is one server, plug-in or client that tools come from. Texts and schemas of tools are a stranger's words unless their [`Source`] is trusted: they are bounded and cleaned on
 //! their way to a body ([`Tool::row`]), and checked for cost before they are put to use ([`Schema::validator`]).
 
 mod example;
@@ -17,6 +17,7 @@ mod schema_effort;
 mod search;
 mod set;
 mod signature;
+mod source;
 mod text;
 mod tool;
 mod value;
@@ -25,6 +26,7 @@ pub use failure::{CallCode, CallFailure};
 pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Place};
 pub use schema::{Schema, SchemaProblem};
 pub use set::{DuplicateId, ToolSet};
+pub use source::{ListFailure, ToolPage, ToolSource};
 pub(crate) use text::cleaned_line;
 pub use text::quoted;
 pub use tool::Tool;
