@@ -11,6 +11,7 @@ mod reply;
 
 pub use error::{CatalogFileError, CatalogFileProblem, Place};
 pub use ledger::Dispatch;
+pub(crate) use place::of_offset as place_of;
 
 use std::fs::File;
 use std::io::Read;

@@ -7,10 +7,12 @@
 //! scripted replies. [`ToolSource`] is one server, plug-in or client that tools come from. Texts and schemas of tools are a stranger's words unless their [`Source`] is trusted: they are bounded and cleaned on
 //! their way to a body ([`Tool::row`]), and checked for cost before they are put to use ([`Schema::validator`]).
 
+mod context;
 mod example;
 mod failure;
 mod file;
 mod nearness;
+mod permits;
 mod schema;
 mod schema_cost;
 mod schema_effort;
@@ -22,8 +24,11 @@ mod text;
 mod tool;
 mod value;
 
+pub use context::RunContext;
 pub use failure::{CallCode, CallFailure};
+pub(crate) use file::place_of;
 pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Place};
+pub use permits::Permits;
 pub use schema::{Schema, SchemaProblem};
 pub use set::{DuplicateId, ToolSet};
 pub use source::{ListFailure, ToolPage, ToolSource};

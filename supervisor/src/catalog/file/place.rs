@@ -56,7 +56,7 @@ pub(super) fn first_deeper_than(text: &str, max: usize) -> Option<usize> {
 }
 
 /// Line and column of a byte's offset.
-pub(super) fn of_offset(text: &str, offset: usize) -> Place {
+pub(crate) fn of_offset(text: &str, offset: usize) -> Place {
     let before = &text[..floor(text, offset)];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
