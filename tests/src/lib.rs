@@ -6,6 +6,7 @@
 //! - [`census`], [`listeners`], [`signals`]: witnesses. A test that says "nothing happened" asks one of them, and shows that it can see.
 //! - [`patience`]: bounded waiting for a condition; no test sleeps and hopes.
 //! - [`host`]: what a host must have. What is missing fails the test, unless `CODEMODE_EXPECT` says that it is missing on purpose.
+//! - [`fake_source`]: a source of tools that keeps account.
 //! - [`embedding`]: the library in a process of its own, for what cannot be done to the process of a test.
 //! - [`script`]: what a stand-in for Node does, step by step.
 //!
@@ -14,6 +15,7 @@
 pub mod binary;
 pub mod census;
 pub mod embedding;
+pub mod fake_source;
 pub mod host;
 pub mod listeners;
 pub mod patience;

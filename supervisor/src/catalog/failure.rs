@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::quoted;
+
 /// The codes with which a request of a body can fail; they reach the body as `error.code`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,6 +93,11 @@ impl CallFailure {
     /// A failure with the code's usual name and no further facts.
     pub fn new(code: CallCode, tool_id: impl Into<String>, message: impl Into<String>) -> CallFailure {
         CallFailure { code, name: code.error_name().to_owned(), message: message.into(), data: Value::Null, tool_id: tool_id.into() }
+    }
+
+    /// The refusal of a tool by the name the caller has for it: it says nothing that the caller did not say.
+    pub(crate) fn denied(id: &str) -> CallFailure {
+        CallFailure::new(CallCode::Denied, id, format!("{} is denied by policy; use another tool", quoted(id)))
     }
 
     /// The same failure with further facts.

@@ -8,6 +8,7 @@ mod ledger;
 mod parse;
 mod place;
 mod reply;
+mod sources;
 
 pub use error::{CatalogFileError, CatalogFileProblem, Place};
 pub use ledger::Dispatch;

@@ -13,6 +13,7 @@ mod failure;
 mod file;
 mod nearness;
 mod permits;
+mod plan;
 mod schema;
 mod schema_cost;
 mod schema_effort;
@@ -29,6 +30,7 @@ pub use failure::{CallCode, CallFailure};
 pub(crate) use file::place_of;
 pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Place};
 pub use permits::Permits;
+pub use plan::{Listing, RunCatalog, SearchLimits, Sources};
 pub use schema::{Schema, SchemaProblem};
 pub use set::{DuplicateId, ToolSet};
 pub use source::{ListFailure, ToolPage, ToolSource};
@@ -132,6 +134,14 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     /// The tool with this id or unique bare name (exact letter case, blanks around it trimmed).
     /// A miss is `unknown_tool` naming up to three near ids; a bare name of several tools is `ambiguous_tool` listing them.
     async fn describe(&self, id: &str) -> Result<Arc<Tool>, CallFailure>;
+
+    /// Whether a tool of this catalog is there to be called now: asked at each call, before anybody else is. A catalog in memory has nothing to add.
+    ///
+    /// # Errors
+    /// `tool_unavailable`, saying why; `denied`.
+    async fn available(&self, _tool: &Arc<Tool>) -> Result<(), CallFailure> {
+        Ok(())
+    }
 
     /// Runs a tool with arguments that the gate has already checked. From here on an effect may have happened.
     async fn call(&self, tool: &Arc<Tool>, args: Value, context: &CallContext) -> Result<Value, CallFailure>;

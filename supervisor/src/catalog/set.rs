@@ -16,6 +16,8 @@ use super::{SearchQuery, Source, Tool};
 const DEFAULT_LIMIT: u64 = 8;
 /// Rows of a search at most.
 const MAX_LIMIT: u64 = 20;
+/// Rows of a search at most, whatever a configuration says.
+const MOST_ROWS: u64 = 50;
 /// Ids that a message lists when a bare name is several tools'.
 const LISTED_IDS: usize = 10;
 
@@ -93,9 +95,13 @@ impl ToolSet {
 
     /// The best tools for a query, best first; nothing for a query without a match.
     pub fn search(&self, query: &SearchQuery) -> Vec<Arc<Tool>> {
-        let limit = query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
-        let limit = usize::try_from(limit).unwrap_or(MAX_LIMIT as usize);
-        self.ranked(&query.query, limit).into_iter().map(|position| Arc::clone(&self.tools[position])).collect()
+        self.best(&query.query, query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT))
+    }
+
+    /// The same for who has limits of his own: at most so many.
+    pub fn best(&self, words: &str, limit: u64) -> Vec<Arc<Tool>> {
+        let limit = usize::try_from(limit.clamp(1, MOST_ROWS)).unwrap_or(MAX_LIMIT as usize);
+        self.ranked(words, limit).into_iter().map(|position| Arc::clone(&self.tools[position])).collect()
     }
 
     fn ranked(&self, query: &str, limit: usize) -> Vec<usize> {

@@ -52,9 +52,25 @@ impl Tool {
         }
     }
 
-    /// The id a tool has when nothing gives it another.
+    /// The id a tool has when nothing gives it another. The same in every process, and no two are alike: a colon in a source's name is written `%3A`
+    /// (and a percent sign `%25`), so that the name of a tool begins at the second one.
     pub fn usual_id(source: Source, source_name: &str, name: &str) -> String {
-        format!("{}:{source_name}:{name}", source.as_str())
+        if !source_name.contains([':', '%']) {
+            return format!("{}:{source_name}:{name}", source.as_str());
+        }
+        format!("{}:{}:{name}", source.as_str(), source_name.replace('%', "%25").replace(':', "%3A"))
+    }
+
+    /// Whether a newer list has this tool as it was.
+    pub(super) fn is_same_as(&self, other: &Tool) -> bool {
+        let schema = |tool: &Tool| tool.output_schema.as_ref().map(|schema| schema.value().clone());
+        self.id == other.id
+            && self.source == other.source
+            && self.source_name == other.source_name
+            && self.name == other.name
+            && self.description == other.description
+            && self.parameters.value() == other.parameters.value()
+            && schema(self) == schema(other)
     }
 
     /// The same tool under another id.
@@ -123,6 +139,13 @@ mod tests {
         assert_eq!(tool(Source::Openclaw).row()["input"], "{ path: string }");
         assert_eq!(tool(Source::Mcp).row()["input"], "unknown");
         assert_eq!(tool(Source::Client).row()["input"], "unknown");
+    }
+
+    #[test]
+    fn an_id_says_where_the_tools_name_begins() {
+        assert_eq!(Tool::usual_id(Source::Mcp, "srv", "a:b"), "mcp:srv:a:b");
+        assert_eq!(Tool::usual_id(Source::Mcp, "srv:a", "b"), "mcp:srv%3Aa:b");
+        assert_eq!(Tool::usual_id(Source::Mcp, "srv%3Aa", "b"), "mcp:srv%253Aa:b");
     }
 
     #[test]

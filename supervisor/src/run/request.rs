@@ -5,6 +5,7 @@ use std::sync::Arc;
 use codemode_protocol::RunLimits;
 
 use super::report::{ErrorCode, RunError};
+use crate::catalog::RunContext;
 
 /// A body that is not worth a child.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -46,6 +47,8 @@ pub struct RunRequest {
     pub limits: RunLimits,
     /// The name of this run in a backend's log; made up when there is none.
     pub run_id: Option<Arc<str>>,
+    /// For whom it is. What follows from it (policy, catalog) was decided before the run; here it is for logs and traces.
+    pub context: RunContext,
     #[cfg(any(test, feature = "danger"))]
     fixed_seed: Option<[u8; 16]>,
 }
@@ -57,6 +60,7 @@ impl RunRequest {
             body: body.into(),
             limits: RunLimits::default(),
             run_id: None,
+            context: RunContext::default(),
             #[cfg(any(test, feature = "danger"))]
             fixed_seed: None,
         }
@@ -77,6 +81,13 @@ impl RunRequest {
         #[cfg(not(any(test, feature = "danger")))]
         let fixed = None;
         fixed
+    }
+
+    /// The same for this agent, session and so on.
+    #[must_use]
+    pub fn with_context(mut self, context: RunContext) -> Self {
+        self.context = context;
+        self
     }
 
     /// The same at other limits.
