@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codemode_protocol::RunLimits;
+use codemode_protocol::{JsonText, RunLimits};
 use serde_json::Value;
 
 use super::arguments::CatalogArguments;
@@ -17,7 +17,7 @@ use crate::gate::{Glob, Policed, Policy};
 const LARGE_CATALOG: u64 = 512 << 10;
 
 /// Bytes of arguments that are read from standard input: the hard cap of a body's own call.
-const MOST_ARGUMENTS: u64 = 4 << 20;
+pub(super) const MOST_ARGUMENTS: u64 = 4 << 20;
 
 /// What a user gave cannot be used. The first line is what, the second what to do.
 #[derive(Debug, thiserror::Error)]
@@ -148,10 +148,10 @@ pub(super) fn is_large(arguments: &CatalogArguments) -> bool {
 }
 
 /// The arguments of `tools call`.
-pub(super) fn call_arguments(text: Option<&str>) -> Result<Value, InputError> {
+pub(super) fn call_arguments(text: Option<&str>) -> Result<JsonText, InputError> {
     let read;
     let text = match text {
-        None => return Ok(Value::Null),
+        None => return Ok(JsonText::null()),
         Some("-") => {
             read = bounded(io::stdin().lock(), MOST_ARGUMENTS + 1).map_err(InputError::Stdin)?;
             if read.len() as u64 > MOST_ARGUMENTS {
@@ -161,5 +161,6 @@ pub(super) fn call_arguments(text: Option<&str>) -> Result<Value, InputError> {
         }
         Some(text) => text.as_bytes(),
     };
-    serde_json::from_slice(text).map_err(InputError::Arguments)
+    let value: Value = serde_json::from_slice(text).map_err(InputError::Arguments)?;
+    JsonText::of(&value).map_err(InputError::Arguments)
 }

@@ -3,15 +3,16 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use codemode_protocol::JsonText;
 use serde_json::{Value, json};
 
 use super::arguments::{ShownCatalog, ToolsAction, ToolsArguments};
-use super::input::{self, InputError, Opened};
+use super::input::{self, InputError, MOST_ARGUMENTS, Opened};
 use super::paint::{Paint, columns};
 use super::screen::visible;
 use super::{exit, run, show, table};
-use crate::catalog::{CallContext, CallFailure, SearchQuery, Tool};
-use crate::gate;
+use crate::catalog::{CallFailure, SearchQuery, Tool};
+use crate::gate::Passage;
 
 /// Does what is asked of a catalog.
 pub(super) fn main(arguments: &ToolsArguments) -> ExitCode {
@@ -40,7 +41,7 @@ fn act(action: &ToolsAction) -> Result<ExitCode, InputError> {
         ToolsAction::Call { id, args, shown } => {
             let opened = open(shown)?;
             let args = input::call_arguments(args.as_deref())?;
-            Ok(told(wait(call(&opened, id, args)), shown.json, |(value, decoded)| {
+            Ok(told(wait(call(&opened, id, &args)), shown.json, |(value, decoded)| {
                 if shown.json {
                     show::json_line(&json!({"ok": true, "value": value, "decoded": decoded}).to_string());
                 } else {
@@ -69,13 +70,12 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Finds the tool, checks the arguments, calls: the steps of a body's call, in their order.
-async fn call(opened: &Opened, id: &str, args: Value) -> Result<(Value, Vec<String>), CallFailure> {
-    let tool = opened.catalog.describe(id).await?;
-    let checked = gate::check_arguments(&tool, args)?;
-    let context = CallContext { run_id: "by-hand".into(), seq: 1 };
-    let value = opened.catalog.call(&tool, checked.args, &context).await?;
-    Ok((value, checked.decoded))
+/// The way of a body's call, through the same gate.
+async fn call(opened: &Opened, id: &str, args: &JsonText) -> Result<(Value, Vec<String>), CallFailure> {
+    let passage = Passage::new(Arc::default(), Arc::clone(&opened.catalog), "by-hand".into()).with_args_limit(MOST_ARGUMENTS);
+    let admitted = passage.admit(1, id, args).await?;
+    let decoded = admitted.decoded().to_vec();
+    Ok((passage.call(admitted).await?, decoded))
 }
 
 fn told<T>(outcome: Result<T, CallFailure>, as_json: bool, show: impl FnOnce(T)) -> ExitCode {

@@ -1,36 +1,29 @@
-//! The gate: what a call passes between the body's request and the backend.
+//! The gate: what a call passes between a request and a backend, whoever asks.
 //!
-//! The order is fixed: policy ▸ argument schema ▸ hooks (rewrites are checked again) ▸ approval ▸ backend ▸ output schema ▸
-//! redaction. Everything before the backend can refuse the call, and then nothing has happened. Today the gate checks arguments; each further
-//! step takes its place in [`Gate::check`] and [`Gate`]'s fields.
+//! The order is fixed: policy ▸ argument schema ▸ hooks (rewrites are checked again) ▸ approval ▸ backend ▸ output schema ▸ redaction (for logs alone). Each
+//! step is taken once for each call. Everything before the backend can refuse the call, and then nothing has happened.
+//!
+//! A [`Gate`] holds the rules; a [`Passage`] is the way of one run's calls through them, and the only one: a run and every other surface take the same.
+//! Whoever embeds brings a [`Permission`], any number of [`BeforeToolCall`], and an [`Approver`].
 
+mod approval;
 mod arguments;
 mod decode;
 mod faults;
+mod guard;
+mod hook;
+mod output;
+mod passage;
 mod policy;
+mod redact;
+mod rules;
+mod step;
 
+pub use approval::{ApprovalAnswer, ApprovalRequest, ApprovalRule, Approvals, Approver};
 pub use arguments::{CheckedArguments, check_arguments};
-pub use policy::{Glob, Policed, Policy};
-
-use serde_json::Value;
-
-use crate::catalog::{CallContext, CallFailure, Tool};
-
-/// The rules that stand between a body and the tools of its catalog.
-#[derive(Debug, Default)]
-pub struct Gate {}
-
-impl Gate {
-    /// A gate that checks arguments and nothing else.
-    pub fn new() -> Gate {
-        Gate::default()
-    }
-
-    /// Asks whether this call may go. The arguments that come back are the ones to send: they may differ from the body's own.
-    ///
-    /// # Errors
-    /// The first step that refuses; nothing has been dispatched then.
-    pub async fn check(&self, tool: &Tool, args: Value, _context: &CallContext) -> Result<CheckedArguments, CallFailure> {
-        check_arguments(tool, args)
-    }
-}
+pub use hook::{BeforeToolCall, HOOK_LIMIT, HookDecision, HookFault, PendingCall};
+pub use passage::{Admitted, Passage};
+pub use policy::{Glob, Permission, Policed, Policy};
+pub use redact::{MASK, redacted};
+pub use rules::{CALL_LIMIT, Gate};
+pub use step::{Listener, Step, StepOutcome, StepTaken, Told};

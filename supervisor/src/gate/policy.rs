@@ -63,6 +63,14 @@ impl std::fmt::Display for Glob {
     }
 }
 
+/// Says which tools may be seen and called, as things are when it is asked.
+///
+/// A [`Policy`] says the same always. An embedder whose rules may change while a run goes on brings its own.
+pub trait Permission: Send + Sync + std::fmt::Debug {
+    /// Whether the tool with this id may be seen and called now.
+    fn permits(&self, id: &str) -> bool;
+}
+
 /// What may be seen and called. The default lets everything through.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Policy {
@@ -77,6 +85,12 @@ impl Policy {
     pub fn permits(&self, id: &str) -> bool {
         let any = |globs: &[Glob]| globs.iter().any(|glob| glob.matches(id));
         self.allow.as_deref().is_none_or(any) && !any(&self.deny)
+    }
+}
+
+impl Permission for Policy {
+    fn permits(&self, id: &str) -> bool {
+        Policy::permits(self, id)
     }
 }
 
@@ -110,7 +124,8 @@ fn part(tools: Vec<Arc<Tool>>) -> ToolSet {
     }
 }
 
-fn denied(id: &str) -> CallFailure {
+/// The refusal of a tool by the name the caller has for it: it says nothing that the caller did not say.
+pub(super) fn denied(id: &str) -> CallFailure {
     CallFailure::new(CallCode::Denied, id, format!("{} is denied by policy; use another tool", quoted(id)))
 }
 
@@ -132,6 +147,13 @@ impl Catalog for Policed {
         // A bare name that several permitted tools share stays ambiguous; it lists permitted ids only.
         let is_hidden = || !matches!(self.hidden.resolve(id), Err(failure) if failure.code == CallCode::UnknownTool);
         Err(if failure.code == CallCode::UnknownTool && is_hidden() { denied(id) } else { failure })
+    }
+
+    async fn available(&self, tool: &Arc<Tool>) -> Result<(), CallFailure> {
+        if self.visible.position(&tool.id).is_none() {
+            return Err(denied(&tool.id));
+        }
+        self.inner.available(tool).await
     }
 
     async fn call(&self, tool: &Arc<Tool>, args: Value, context: &CallContext) -> Result<Value, CallFailure> {

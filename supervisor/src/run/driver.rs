@@ -20,6 +20,7 @@ use super::state::{Action, Event, Machine};
 use super::work::{Desk, Outcome, within_depth};
 use crate::bridge::{Bridge, Turn};
 use crate::catalog::{CallFailure, Catalog};
+use crate::gate::{Gate, Passage, Told};
 use crate::launch::{self, Confined, Ended, Isolation};
 
 /// A failure's message and its tool's id go into an error of the guest; a dump in there helps nobody.
@@ -69,6 +70,7 @@ pub(crate) struct Setup {
     pub(crate) run: Run,
     pub(crate) run_id: Arc<str>,
     pub(crate) limits: RunLimits,
+    pub(crate) gate: Arc<Gate>,
     pub(crate) catalog: Arc<dyn Catalog>,
     /// Somebody who listens. What is sent is bounded by the limits of the run, so the channel need not be, and never holds the run up.
     pub(crate) events: Option<mpsc::UnboundedSender<RunEvent>>,
@@ -79,10 +81,13 @@ pub(crate) struct Setup {
 /// Runs a body in the child that `launch` brings, to its report.
 pub(crate) async fn drive<P: Process>(setup: Setup, launch: impl Future<Output = Result<Ready<P>, RunError>>) -> RunReport {
     let machine = Machine::new(setup.limits, setup.catalog.summary(), setup.events.is_some());
+    let passage = Passage::new(setup.gate, setup.catalog, setup.run_id)
+        .with_approval_limit(limits::approval(&setup.limits))
+        .with_args_limit(setup.limits.args_bytes());
     let mut driver = Driver {
         started: Instant::now(),
         machine,
-        desk: Desk::new(setup.catalog, setup.run_id, limits::size(setup.limits.result_bytes())),
+        desk: Desk::new(passage, limits::size(setup.limits.result_bytes()), setup.events.is_some()),
         bridge: None,
         process: None,
         isolation: None,
@@ -155,10 +160,9 @@ impl<P: Process> Driver<P> {
                     Event::ChildExited
                 }
                 (seq, outcome) = self.desk.next() => {
-                    self.outcome(seq, outcome).await;
-                    continue;
+                    event_of(seq, outcome)
                 }
-                turn = turn_of(self.bridge.as_mut()), if listens => self.event_of(turn),
+                turn = turn_of(self.bridge.as_mut()), if listens => self.heard(turn),
             };
             let left = matches!(event, Event::ChildExited);
             self.handle(event).await;
@@ -178,7 +182,7 @@ impl<P: Process> Driver<P> {
         {
             let turn = bridge.next_leftover();
             let last = !matches!(turn, Turn::Received(_));
-            let event = self.event_of(turn);
+            let event = self.heard(turn);
             self.handle(event).await;
             if last {
                 break;
@@ -186,7 +190,7 @@ impl<P: Process> Driver<P> {
         }
     }
 
-    fn event_of(&self, turn: Turn) -> Event {
+    fn heard(&self, turn: Turn) -> Event {
         match turn {
             Turn::Received(Received::Hello(_)) => Event::Greeted,
             Turn::Received(Received::Console(console)) => {
@@ -201,12 +205,6 @@ impl<P: Process> Driver<P> {
         }
     }
 
-    async fn outcome(&mut self, seq: u64, outcome: Outcome) {
-        for event in events_of(seq, outcome).into_iter().flatten() {
-            self.handle(event).await;
-        }
-    }
-
     /// Tells the machine, and does what it says until it says no more.
     async fn handle(&mut self, event: Event) {
         let mut actions = VecDeque::from(self.machine.handle(self.now(), event));
@@ -214,10 +212,9 @@ impl<P: Process> Driver<P> {
             match action {
                 Action::SendRun => actions.extend(self.send_run()),
                 Action::Resolve { seq, ask } => {
-                    if let Some(outcome) = self.desk.resolve(seq, ask) {
-                        for event in events_of(seq, outcome).into_iter().flatten() {
-                            actions.extend(self.machine.handle(self.now(), event));
-                        }
+                    self.desk.resolve(seq, ask);
+                    while let Some((seq, outcome)) = self.desk.at_once() {
+                        actions.extend(self.machine.handle(self.now(), event_of(seq, outcome)));
                     }
                 }
                 Action::Dispatch { seq, call } => self.desk.call(seq, call),
@@ -319,16 +316,14 @@ async fn turn_of(bridge: Option<&mut Bridge>) -> Turn {
     }
 }
 
-fn events_of(seq: u64, outcome: Outcome) -> [Option<Event>; 2] {
+fn event_of(seq: u64, outcome: Outcome) -> Event {
     match outcome {
-        Outcome::Answer(result) => [Some(Event::Settled { seq, result }), None],
-        Outcome::Checked { id, source, checked } => {
-            let then = match checked {
-                Ok(call) => Event::Checked { seq, call },
-                Err(failure) => Event::Settled { seq, result: Err(failure) },
-            };
-            [Some(Event::Resolved { seq, id, source }), Some(then)]
-        }
+        Outcome::Answer(result) => Event::Settled { seq, result },
+        Outcome::Admitted(call) => Event::Admitted { seq, call },
+        Outcome::Told(Told::Resolved { id, source }) => Event::Resolved { seq, id, source },
+        Outcome::Told(Told::ApprovalStarted) => Event::ApprovalStarted { seq },
+        Outcome::Told(Told::ApprovalEnded) => Event::ApprovalEnded { seq },
+        Outcome::Told(Told::Step(taken)) => Event::Step { seq, taken },
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::console::LogEntry;
 use super::ledger::{CallEntry, Method};
 use super::report::ErrorCode;
+use crate::gate::StepTaken;
 use crate::launch::Isolation;
 
 /// A step of a run. Steps are told in the order in which they happened; `Ended` is the last.
@@ -36,6 +37,15 @@ pub enum RunEvent {
     ApprovalEnded {
         /// Its number in the ledger.
         seq: u64,
+    },
+    /// A step of the gate is over. Each call has each step once, in the order of [`Step::ALL`](crate::gate::Step::ALL), and none after the one that stopped
+    /// it; those of different calls may lie between each other.
+    Gate {
+        /// The call's number in the ledger.
+        seq: u64,
+        /// The step.
+        #[serde(flatten)]
+        taken: StepTaken,
     },
     /// The backend is asked.
     CallSent {

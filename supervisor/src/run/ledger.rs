@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::cut;
 use crate::catalog::{CallCode, Source};
+use crate::gate::Admitted;
 
 /// An id is the body's own text and may be as long as an argument; this much of it is kept. The longest ids of known catalogs have 200 bytes.
 const ID_BYTES: usize = 256;
@@ -85,6 +86,9 @@ pub struct CallEntry {
     /// Paths of arguments that came as text and were decoded, because the schema wants an object or array there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decoded: Vec<String>,
+    /// The hooks that rewrote the arguments, in order; `argsBytes` are the bytes of what they left.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewritten_by: Vec<String>,
 }
 
 /// The requests of one run. Its length is bounded by the session: the limit on requests, and as many refusals as it grants above that.
@@ -109,6 +113,7 @@ impl Ledger {
             args_bytes,
             result_bytes: 0,
             decoded: Vec::new(),
+            rewritten_by: Vec::new(),
         });
         seq
     }
@@ -123,11 +128,13 @@ impl Ledger {
 
     /// Notes that the backend is asked *now*. False when the request is not waiting for that: then it must not be.
     #[must_use]
-    pub fn send(&mut self, seq: u64, decoded: Vec<String>) -> bool {
+    pub fn send(&mut self, seq: u64, call: &Admitted) -> bool {
         match self.unfinished(seq) {
             Some(entry) if entry.state == CallState::Queued => {
                 entry.state = CallState::Sent;
-                entry.decoded = decoded;
+                entry.args_bytes = call.args_bytes();
+                entry.decoded = call.decoded().to_vec();
+                entry.rewritten_by = call.rewritten_by().to_vec();
                 true
             }
             _ => false,
@@ -213,6 +220,11 @@ fn is_denial(code: CallCode) -> bool {
 mod tests {
     use super::*;
 
+    fn sent() -> Admitted {
+        let tool = crate::catalog::Tool::new(Source::Client, "demo", "echo", "", serde_json::json!({}));
+        Admitted::unasked(tool.into(), serde_json::json!({}), 9)
+    }
+
     const T0: Duration = Duration::from_millis(1);
     const T1: Duration = Duration::from_millis(5);
 
@@ -228,7 +240,7 @@ mod tests {
         assert_eq!(state_after(|l, _| drop(l.close(T1))), CallState::Cancelled);
         assert_eq!(
             state_after(|l, seq| {
-                assert!(l.send(seq, vec![]));
+                assert!(l.send(seq, &sent()));
                 l.close(T1);
             }),
             CallState::Unknown
@@ -241,7 +253,7 @@ mod tests {
         assert_eq!(state_after(|l, s| assert!(l.settle(s, Err(CallCode::UnknownTool), T1))), CallState::Refused);
         assert_eq!(
             state_after(|l, s| {
-                assert!(l.send(s, vec![]));
+                assert!(l.send(s, &sent()));
                 assert!(l.settle(s, Err(CallCode::Denied), T1));
             }),
             CallState::Error
@@ -253,7 +265,7 @@ mod tests {
         assert_eq!(
             state_after(|l, s| {
                 assert!(l.settle(s, Ok(4), T1));
-                assert!(!l.send(s, vec![]));
+                assert!(!l.send(s, &sent()));
                 assert!(!l.settle(s, Err(CallCode::ToolError), T1));
                 assert!(l.close(T1).is_empty());
             }),
@@ -266,7 +278,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let seq = ledger.open(Method::Call, Some("a"), 2, T0);
         assert_eq!(ledger.close(T1), [seq]);
-        assert!(!ledger.send(seq, vec![]));
+        assert!(!ledger.send(seq, &sent()));
     }
 
     #[test]
@@ -283,7 +295,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let seq = ledger.open(Method::Call, Some("y"), 9, Duration::from_micros(1200));
         ledger.resolve(seq, "mcp:x:y", Source::Mcp);
-        assert!(ledger.send(seq, vec![]));
+        assert!(ledger.send(seq, &sent()));
         assert!(ledger.settle(seq, Ok(20), Duration::from_micros(4600)));
         assert_eq!(
             serde_json::to_string(ledger.entry(seq).unwrap()).unwrap(),

@@ -27,6 +27,10 @@ pub(crate) fn ceiling(limits: &RunLimits) -> Duration {
     Duration::from_millis(limits.ceiling_ms())
 }
 
+pub(crate) fn approval(limits: &RunLimits) -> Duration {
+    Duration::from_millis(limits.approval_ms())
+}
+
 pub(crate) fn grace(limits: &RunLimits) -> Duration {
     Duration::from_millis(limits.kill_grace_ms())
 }

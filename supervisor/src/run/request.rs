@@ -6,6 +6,7 @@ use codemode_protocol::RunLimits;
 
 use super::report::{ErrorCode, RunError};
 use crate::catalog::RunContext;
+use crate::gate::Gate;
 
 /// A body that is not worth a child.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -49,6 +50,8 @@ pub struct RunRequest {
     pub run_id: Option<Arc<str>>,
     /// For whom it is. What follows from it (policy, catalog) was decided before the run; here it is for logs and traces.
     pub context: RunContext,
+    /// What its calls pass on their way to the catalog.
+    pub gate: Arc<Gate>,
     #[cfg(any(test, feature = "danger"))]
     fixed_seed: Option<[u8; 16]>,
 }
@@ -61,6 +64,7 @@ impl RunRequest {
             limits: RunLimits::default(),
             run_id: None,
             context: RunContext::default(),
+            gate: Arc::default(),
             #[cfg(any(test, feature = "danger"))]
             fixed_seed: None,
         }
@@ -87,6 +91,13 @@ impl RunRequest {
     #[must_use]
     pub fn with_context(mut self, context: RunContext) -> Self {
         self.context = context;
+        self
+    }
+
+    /// The same with other rules between the body and its tools.
+    #[must_use]
+    pub fn with_gate(mut self, gate: Arc<Gate>) -> Self {
+        self.gate = gate;
         self
     }
 

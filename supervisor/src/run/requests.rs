@@ -1,17 +1,17 @@
 //! The requests of a run: which are open, which wait for a person, and what is refused before anybody is asked.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use codemode_protocol::{Ask, JsonText, RunLimits};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::cut;
 use super::ledger::{CallEntry, Ledger, Method};
 use super::limits;
 use super::timing::Overlap;
-use crate::catalog::{CallCode, CallFailure, CatalogSummary, Source, Tool};
+use crate::catalog::{CallCode, CallFailure, CatalogSummary, Source};
+use crate::gate::Admitted;
 use crate::telemetry::Telemetry;
 
 /// No honest query or id is longer, and each is compared with thousands of tools.
@@ -19,16 +19,6 @@ const WORDS_BYTES: usize = 16 * 1024;
 
 /// How much of an id that a body made up goes back to it in an error.
 const QUOTED_ID_BYTES: usize = 256;
-
-/// A call that nothing can stop any more.
-#[derive(Debug)]
-pub(crate) struct CheckedCall {
-    pub(crate) tool: Arc<Tool>,
-    /// As the backend gets them.
-    pub(crate) args: Value,
-    /// Paths of arguments that were decoded from text.
-    pub(crate) decoded: Vec<String>,
-}
 
 /// How long calls and approvals were open.
 #[derive(Debug)]
@@ -98,8 +88,8 @@ impl Requests {
 
     /// Marks a call as sent; false when it must not be.
     #[must_use]
-    pub(crate) fn send(&mut self, seq: u64, decoded: Vec<String>) -> bool {
-        self.ledger.send(seq, decoded)
+    pub(crate) fn send(&mut self, seq: u64, call: &Admitted) -> bool {
+        self.ledger.send(seq, call)
     }
 
     /// False when the request has its final state already.

@@ -24,10 +24,11 @@ use super::event::RunEvent;
 use super::ledger::CallEntry;
 use super::limits;
 use super::report::{ErrorCode, Resources, RunError, RunReport};
-use super::requests::{self, CheckedCall, Requests};
+use super::requests::{self, Requests};
 use super::timing::{Timing, WallClock};
 use super::verdict;
 use crate::catalog::{CallFailure, CatalogSummary, Source};
+use crate::gate::{Admitted, StepTaken};
 use crate::launch::{Ended, Isolation};
 
 /// What happened.
@@ -48,14 +49,14 @@ pub(crate) enum Event {
     /// It is known which tool a request is about.
     Resolved { seq: u64, id: String, source: Source },
     /// Everything that can stop a call before dispatch has let it pass.
-    Checked { seq: u64, call: CheckedCall },
+    Admitted { seq: u64, call: Admitted },
+    /// A step of the gate is over.
+    Step { seq: u64, taken: StepTaken },
     /// A request has its answer.
     Settled { seq: u64, result: Result<JsonText, CallFailure> },
     /// A call waits for a person from now on.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the gate has no approvals yet; this is where they stop the clock"))]
     ApprovalStarted { seq: u64 },
     /// It does not any more.
-    #[cfg_attr(not(test), expect(dead_code, reason = "as above"))]
     ApprovalEnded { seq: u64 },
     /// The body's answer.
     Answered(Answer),
@@ -83,7 +84,7 @@ pub(crate) enum Action {
     /// Find out about a request: search, describe, or what comes before the dispatch of a call.
     Resolve { seq: u64, ask: Ask },
     /// Ask the backend. From here on an effect may happen.
-    Dispatch { seq: u64, call: CheckedCall },
+    Dispatch { seq: u64, call: Admitted },
     /// Answer the child.
     Reply { seq: u64, result: Result<JsonText, CallFailure> },
     /// Close the bridge, so that the child exits.
@@ -211,12 +212,13 @@ impl Machine {
             Event::CallLimit => self.fail(now, self.too_many_requests()),
             Event::Resolved { seq, id, source } => self.requests.resolve(seq, &id, source),
             // The clock first: the check may have taken long, and nothing leaves after the deadline.
-            Event::Checked { seq, call } => {
+            Event::Admitted { seq, call } => {
                 self.check_clock(now);
                 if matches!(self.phase, Phase::Running) {
                     self.dispatch(seq, call);
                 }
             }
+            Event::Step { seq, taken } => self.step(seq, taken),
             Event::Settled { seq, result } => self.settle(now, seq, result),
             Event::ApprovalStarted { seq } => self.approval(now, seq, true),
             Event::ApprovalEnded { seq } => self.approval(now, seq, false),
@@ -258,6 +260,7 @@ impl Machine {
                 return;
             }
             Event::Resolved { seq, id, source } => return self.requests.resolve(seq, &id, source),
+            Event::Step { seq, taken } => return self.step(seq, taken),
             Event::Settled { seq, result } => return self.settle(now, seq, result),
             Event::ApprovalStarted { seq } => return self.approval(now, seq, true),
             Event::ApprovalEnded { seq } => return self.approval(now, seq, false),
@@ -330,10 +333,17 @@ impl Machine {
         seq
     }
 
-    fn dispatch(&mut self, seq: u64, mut call: CheckedCall) {
-        if self.requests.send(seq, std::mem::take(&mut call.decoded)) {
+    fn dispatch(&mut self, seq: u64, call: Admitted) {
+        if self.requests.send(seq, &call) {
             self.tell_of(seq, |entry| RunEvent::CallSent { seq, id: entry.id.clone().unwrap_or_default() });
             self.actions.push(Action::Dispatch { seq, call });
+        }
+    }
+
+    /// Tells of a step of a request that has no final state: after that nothing is told of it.
+    fn step(&mut self, seq: u64, taken: StepTaken) {
+        if self.requests.entry(seq).is_some_and(|entry| !entry.state.is_final()) {
+            self.tell_of(seq, |_| RunEvent::Gate { seq, taken });
         }
     }
 

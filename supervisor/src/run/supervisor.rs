@@ -153,7 +153,7 @@ impl Supervisor {
             };
             let run_id = request.run_id.unwrap_or_else(|| seed.to_string().into());
             let run = Run { body, seed, limits: limits.wire() };
-            let setup = Setup { run, run_id, limits, catalog, events, cancel: cancelled };
+            let setup = Setup { run, run_id, limits, gate: request.gate, catalog, events, cancel: cancelled };
             driver::drive(setup, launch(launcher, ahead, limits::order(&limits))).await
         });
         RunHandle { cancel, events: None, task, limits, taken: false }

@@ -1,7 +1,7 @@
 //! What is asked of the catalog for a request, as futures that can neither take the run down nor outlive it.
 //!
-//! A call takes two steps with the ledger between them: *checking* (find the tool, check the arguments), and only when that is written down as
-//! `sent`, *calling*.
+//! A call takes two steps with the ledger between them: *admission* (everything of the gate that can refuse it), and only when that is written down as
+//! `sent`, the *call*. What the gate tells on the way comes out of the same place as the outcomes, before them.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,11 +11,12 @@ use std::task::{Context, Poll, Waker};
 
 use codemode_protocol::{Ask, JsonText, MAX_DEPTH};
 use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::requests::{CheckedCall, too_large};
-use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, SearchQuery, Source, Tool};
-use crate::gate;
+use super::requests::too_large;
+use crate::catalog::{CallCode, CallFailure, SearchQuery};
+use crate::gate::{Admitted, Listener, Passage, Told};
 
 /// Levels that the envelope of an answer has around the value.
 const ENVELOPE_DEPTH: u32 = 1;
@@ -23,113 +24,136 @@ const ENVELOPE_DEPTH: u32 = 1;
 /// The most rows any configuration allows; a catalog that gives more is not believed.
 const MOST_ROWS: usize = 50;
 
-/// Arguments up to this size are checked in the loop of the run: that takes microseconds, and a thread would take more. What a schema can make of them is
-/// bounded (`catalog::Schema`), but the bound is for the largest arguments.
-const CHECKED_AT_ONCE: usize = 4 * 1024;
-
 /// What came of a step.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// The request has its answer.
     Answer(Result<JsonText, CallFailure>),
-    /// It is known which tool a call is of, and whether it may go.
-    Checked { id: String, source: Source, checked: Result<CheckedCall, CallFailure> },
+    /// A call may go.
+    Admitted(Admitted),
+    /// What the gate tells of a call that is on its way.
+    Told(Told),
 }
 
 /// A step of the request with this number.
 type Step = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
+/// Takes what the gate tells to the loop of the run. What is told is bounded by the limits of the run, so the channel need not be.
+#[derive(Debug)]
+struct Ear {
+    told: mpsc::UnboundedSender<(u64, Told)>,
+    watched: bool,
+}
+
+impl Listener for Ear {
+    fn hear(&self, seq: u64, told: Told) {
+        // The loop is gone: nobody needs to know any more.
+        let _ = self.told.send((seq, told));
+    }
+
+    fn wants_steps(&self) -> bool {
+        self.watched
+    }
+}
+
 /// What the steps of one run share.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    catalog: Arc<dyn Catalog>,
-    run_id: Arc<str>,
+    passage: Arc<Passage>,
     result_limit: usize,
     waiting: JoinSet<(u64, Outcome)>,
+    told: mpsc::UnboundedReceiver<(u64, Told)>,
+    /// An outcome that came before what was told ahead of it has been taken.
+    held: Option<(u64, Outcome)>,
 }
 
 impl Desk {
-    pub(crate) fn new(catalog: Arc<dyn Catalog>, run_id: Arc<str>, result_limit: usize) -> Self {
-        Desk { catalog, run_id, result_limit, waiting: JoinSet::new() }
+    /// For calls through this passage; `watched`: the steps of the gate are told too.
+    pub(crate) fn new(passage: Passage, result_limit: usize, watched: bool) -> Self {
+        let (sender, told) = mpsc::unbounded_channel();
+        let passage = Arc::new(passage.with_listener(Arc::new(Ear { told: sender, watched })));
+        Desk { passage, result_limit, waiting: JoinSet::new(), told, held: None }
     }
 
-    /// Begins the first step of a request; gives its outcome when it is there at once, as it is with a catalog in memory.
-    pub(crate) fn resolve(&mut self, seq: u64, ask: Ask) -> Option<Outcome> {
-        let catalog = Arc::clone(&self.catalog);
+    /// Begins the first step of a request. What comes of it comes from [`Desk::at_once`] when it is there already, as it is with a catalog in memory
+    /// and nobody to ask, and from [`Desk::next`] otherwise.
+    pub(crate) fn resolve(&mut self, seq: u64, ask: Ask) {
+        let passage = Arc::clone(&self.passage);
         let limit = self.result_limit;
+        let may_wait = matches!(ask, Ask::Call { .. }) && passage.may_wait();
         let step: Step = match ask {
             Ask::Search { query, limit: rows } => Box::pin(async move {
-                let found = catalog.search(&SearchQuery { query, limit: rows }).await;
+                let found = passage.search(&SearchQuery { query, limit: rows }).await;
                 Outcome::Answer(found.and_then(|tools| text("", &tools.iter().take(MOST_ROWS).map(|tool| tool.row()).collect(), limit)))
             }),
             Ask::Describe { id } => Box::pin(async move {
-                let tool = catalog.describe(&id).await;
+                let tool = passage.describe(&id).await;
                 Outcome::Answer(tool.and_then(|tool| text(&tool.id, &tool.description_value(), limit)))
             }),
             Ask::Call { id, args } => Box::pin(async move {
-                let tool = match catalog.describe(&id).await {
-                    Ok(tool) => tool,
-                    Err(failure) => return Outcome::Answer(Err(failure)),
-                };
-                let (id, source) = (tool.id.clone(), tool.source);
-                let checked = if args.bytes() <= CHECKED_AT_ONCE {
-                    check(tool, &args)
-                } else {
-                    // On a thread that may take its time: the clock of the run goes on, and so does everybody else.
-                    let failed = |_| Err(CallFailure::new(CallCode::InvalidArguments, &id, "the arguments could not be checked"));
-                    tokio::task::spawn_blocking(move || check(tool, &args)).await.unwrap_or_else(failed)
-                };
-                Outcome::Checked { id, source, checked }
+                match passage.admit(seq, &id, &args).await {
+                    Ok(admitted) => Outcome::Admitted(admitted),
+                    Err(failure) => Outcome::Answer(Err(failure)),
+                }
             }),
         };
         let mut step = Guarded(step);
-        match Pin::new(&mut step).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => Some(outcome),
-            // A future that is polled again by another task wakes that one: so the contract of `Future` has it.
-            Poll::Pending => {
-                self.waiting.spawn(async move { (seq, step.await) });
-                None
-            }
+        // A hook or an approver may block its thread, which must not be the one that keeps the time of the run.
+        if !may_wait && let Poll::Ready(outcome) = Pin::new(&mut step).poll(&mut Context::from_waker(Waker::noop())) {
+            self.held = Some((seq, outcome));
+            return;
         }
+        // A future that is polled again by another task wakes that one: so the contract of `Future` has it.
+        self.waiting.spawn(async move { (seq, step.await) });
     }
 
     /// Begins the second step of a call. Always on a task of its own: a backend that blocks its thread then leaves the run's deadline alone.
-    pub(crate) fn call(&mut self, seq: u64, call: CheckedCall) {
-        let catalog = Arc::clone(&self.catalog);
-        let context = CallContext { run_id: Arc::clone(&self.run_id), seq };
+    pub(crate) fn call(&mut self, seq: u64, call: Admitted) {
+        let passage = Arc::clone(&self.passage);
         let limit = self.result_limit;
         let step = Guarded(Box::pin(async move {
-            let CheckedCall { tool, args, .. } = call;
-            let value = catalog.call(&tool, args, &context).await;
-            Outcome::Answer(value.and_then(|value| text(&tool.id, &value, limit)))
+            let id = call.tool().id.clone();
+            let value = passage.call(call).await;
+            Outcome::Answer(value.and_then(|value| text(&id, &value, limit)))
         }));
         self.waiting.spawn(async move { (seq, step.await) });
     }
 
-    /// The next step that ends. Cancel-safe. Waits for ever when there is none.
+    /// What is there without waiting, of what [`Desk::resolve`] has begun.
+    pub(crate) fn at_once(&mut self) -> Option<(u64, Outcome)> {
+        self.held.is_some().then(|| self.told_or_held()).flatten()
+    }
+
+    /// The next news, or the next step that ends; what a step has told comes before its end. Cancel-safe. Waits for ever when there is none.
     pub(crate) async fn next(&mut self) -> (u64, Outcome) {
         loop {
-            match self.waiting.join_next().await {
-                Some(Ok(done)) => return done,
-                // A guarded step does not panic, and nobody aborts one while this is called.
-                Some(Err(_)) => {}
-                None => std::future::pending().await,
+            if let Some(next) = self.told_or_held() {
+                return next;
             }
+            tokio::select! {
+                biased;
+                Some((seq, told)) = self.told.recv() => return (seq, Outcome::Told(told)),
+                Some(done) = self.waiting.join_next() => {
+                    // It may have told something since the other branch was looked at. A guarded step does not panic, and nobody aborts one while
+                    // this is called: there is no other way for it to end.
+                    self.held = done.ok();
+                }
+            }
+        }
+    }
+
+    fn told_or_held(&mut self) -> Option<(u64, Outcome)> {
+        match self.told.try_recv() {
+            Ok((seq, told)) => Some((seq, Outcome::Told(told))),
+            Err(_) => self.held.take(),
         }
     }
 
     /// Drops every step: that cancels it.
     pub(crate) fn clear(&mut self) {
         self.waiting = JoinSet::new();
+        self.held = None;
     }
-}
-
-/// Whether a call may go.
-fn check(tool: Arc<Tool>, args: &JsonText) -> Result<CheckedCall, CallFailure> {
-    let unreadable = |_| CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments are no JSON this side can read");
-    let args = args.to_value().map_err(unreadable)?;
-    let checked = gate::check_arguments(&tool, args)?;
-    Ok(CheckedCall { tool, args: checked.args, decoded: checked.decoded })
 }
 
 /// A step whose panic is an outcome.

@@ -96,6 +96,7 @@ fn demo() -> Arc<dyn Catalog> {
 struct Stage {
     limits: RunLimits,
     catalog: Arc<dyn Catalog>,
+    gate: Arc<Gate>,
     events: Option<mpsc::UnboundedSender<RunEvent>>,
     cancel: watch::Receiver<bool>,
     _sender: watch::Sender<bool>,
@@ -104,7 +105,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let (sender, cancel) = watch::channel(false);
-        Stage { limits: RunLimits::default(), catalog: demo(), events: None, cancel, _sender: sender }
+        Stage { limits: RunLimits::default(), catalog: demo(), gate: Arc::default(), events: None, cancel, _sender: sender }
     }
 
     /// With a clock that a test can wait for.
@@ -119,8 +120,15 @@ impl Stage {
         let process = Fake(tokio::spawn(script(kid)), None);
         let isolation = Isolation { launcher: LauncherKind::Spawn, node: "fake".into(), jit: false, walls: vec![] };
         let run = Run { body: "return 1".into(), seed: Seed::new([7; 16]), limits: self.limits.wire() };
-        let setup =
-            Setup { run, run_id: "test".into(), limits: self.limits, catalog: self.catalog, events: self.events, cancel: self.cancel };
+        let setup = Setup {
+            run,
+            run_id: "test".into(),
+            limits: self.limits,
+            gate: self.gate,
+            catalog: self.catalog,
+            events: self.events,
+            cancel: self.cancel,
+        };
         let played = drive(setup, async { Ok(Ready { stream: ours, process, isolation }) });
         tokio::time::timeout(Duration::from_secs(20), played).await.expect("a run ends")
     }
@@ -338,9 +346,12 @@ async fn events_come_in_order_and_end_with_the_end() {
         .await;
     let mut names = Vec::new();
     while let Some(event) = receiver.recv().await {
-        names.push(serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned());
+        let event = serde_json::to_value(event).unwrap();
+        names.push(event.get("step").unwrap_or(&event["event"]).as_str().unwrap().to_owned());
     }
-    assert_eq!(names, ["started", "confined", "call_queued", "call_sent", "call_ended", "ended"]);
+    let before = ["started", "confined", "call_queued", "policy", "arguments", "hooks", "approval", "call_sent"];
+    let after = ["call", "output", "redaction", "call_ended", "ended"];
+    assert_eq!(names, [&before[..], &after[..]].concat());
 }
 
 /// A backend that does what the name of the tool says.

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::catalog::{CallCode, Tool};
+use crate::gate::{Step, StepOutcome};
 use crate::launch::{ExitStatus, LastWords};
 use crate::run::ledger::CallState;
 
@@ -33,7 +34,11 @@ fn ask_call() -> Event {
 
 fn checked(seq: u64) -> Event {
     let tool = Arc::new(Tool::new(Source::Client, "demo", "echo", "", json!({"type": "object"})));
-    Event::Checked { seq, call: CheckedCall { tool, args: json!({}), decoded: vec![] } }
+    Event::Admitted { seq, call: Admitted::unasked(tool, json!({}), 2) }
+}
+
+fn stepped() -> StepTaken {
+    StepTaken { step: Step::Policy, outcome: StepOutcome::Passed, code: None, by: vec![], duration: ms(1), shown: None }
 }
 
 fn settled(seq: u64, ok: bool) -> Event {
@@ -194,6 +199,7 @@ enum Op {
     CallLimit,
     Resolved(u64),
     Checked(u64),
+    Stepped(u64),
     Settled(u64, bool),
     Approval(u64, bool),
     Answered(bool),
@@ -215,6 +221,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::CallLimit),
         6 => seq.clone().prop_map(Op::Resolved),
         8 => seq.clone().prop_map(Op::Checked),
+        4 => seq.clone().prop_map(Op::Stepped),
         8 => (seq.clone(), any::<bool>()).prop_map(|(seq, ok)| Op::Settled(seq, ok)),
         6 => (seq, any::<bool>()).prop_map(|(seq, on)| Op::Approval(seq, on)),
         1 => any::<bool>().prop_map(Op::Answered),
@@ -241,6 +248,7 @@ fn event(op: &Op) -> Event {
         Op::CallLimit => Event::CallLimit,
         Op::Resolved(seq) => Event::Resolved { seq, id: "client:demo:echo".into(), source: Source::Client },
         Op::Checked(seq) => checked(seq),
+        Op::Stepped(seq) => Event::Step { seq, taken: stepped() },
         Op::Settled(seq, ok) => settled(seq, ok),
         Op::Approval(seq, true) => Event::ApprovalStarted { seq },
         Op::Approval(seq, false) => Event::ApprovalEnded { seq },
@@ -284,6 +292,9 @@ impl Seen {
                     self.kills += 1;
                 }
                 Action::Tell(RunEvent::CallQueued { seq, .. }) => assert!(self.queued.insert(seq)),
+                Action::Tell(RunEvent::Gate { seq, .. }) => {
+                    assert!(self.queued.contains(&seq) && !self.ended.contains_key(&seq), "told of {seq} after its end");
+                }
                 Action::Tell(RunEvent::CallEnded(entry)) => assert_eq!(self.ended.insert(entry.seq, entry.state), None, "one final state"),
                 Action::Tell(_) => {}
                 Action::Finish => self.finishes += 1,
