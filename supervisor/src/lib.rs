@@ -13,7 +13,7 @@
 //! No body byte leaves for a child before [`launch::Confined`] says that its walls stand. What a child says is a claim. Every end of a run is a
 //! report, not an error, and comes after the child is reaped. No global state: two supervisors can live in one process.
 //!
-//! The public interface is [`Supervisor`], [`RunRequest`], [`RunHandle`], [`RunReport`], and the modules [`catalog`], [`config`], [`doctor`], [`gate`] and [`launch`].
+//! The public interface is [`Supervisor`], [`RunRequest`], [`RunHandle`], [`RunReport`], and the modules [`catalog`], [`config`], [`doctor`], [`gate`], [`launch`] and [`modes`].
 
 mod bridge;
 pub mod catalog;
@@ -23,6 +23,7 @@ pub mod config;
 pub mod doctor;
 pub mod gate;
 pub mod launch;
+pub mod modes;
 mod run;
 mod telemetry;
 

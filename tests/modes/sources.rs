@@ -10,7 +10,7 @@ use codemode_tests::fake_source::FakeSource;
 use serde_json::{Value, json};
 
 #[derive(Debug)]
-pub struct All;
+pub(crate) struct All;
 
 impl Permits for All {
     fn permits(&self, _id: &str) -> bool {

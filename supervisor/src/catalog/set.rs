@@ -29,6 +29,7 @@ pub struct ToolSet {
     by_id: HashMap<Box<str>, usize>,
     by_name: OnceLock<HashMap<Box<str>, Vec<usize>>>,
     index: OnceLock<SearchIndex>,
+    direct_bytes: OnceLock<usize>,
 }
 
 /// Two tools with one id; the positions are those in the list the set was to be made of.
@@ -55,12 +56,17 @@ impl ToolSet {
                 return Err(DuplicateId { id: tool.id.clone(), first, second: position });
             }
         }
-        Ok(ToolSet { tools, by_id, by_name: OnceLock::new(), index: OnceLock::new() })
+        Ok(ToolSet { tools, by_id, by_name: OnceLock::new(), index: OnceLock::new(), direct_bytes: OnceLock::new() })
     }
 
     /// The tools, in the order they were given.
     pub fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
+    }
+
+    /// What these tools would take in a prompt if all were shown, as `count` has it: counted once, since it takes reading every schema.
+    pub(crate) fn direct_bytes(&self, count: impl FnOnce(&[Arc<Tool>]) -> usize) -> usize {
+        *self.direct_bytes.get_or_init(|| count(&self.tools))
     }
 
     /// Where the tool with exactly this id stands in [`ToolSet::tools`].

@@ -1,5 +1,6 @@
 //! One tool, and what a body gets to see of it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::{Value, json};
@@ -103,11 +104,16 @@ impl Tool {
         })
     }
 
+    /// The description as a model may read it: bounded, and without signs that would be obeyed.
+    pub fn full_description(&self) -> Cow<'_, str> {
+        cleaned(&self.description, FULL_DESCRIPTION_CHARS, Lines::Keep)
+    }
+
     /// What `describe` gives of this tool: the row with the full description, `parameters` (the exact schema), `outputSchema` if there is
     /// one, and `signature`.
     pub fn description_value(&self) -> Value {
         let mut value = self.row();
-        value["description"] = cleaned(&self.description, FULL_DESCRIPTION_CHARS, Lines::Keep).into();
+        value["description"] = self.full_description().into();
         value["parameters"] = self.parameters.value().clone();
         if let Some(schema) = &self.output_schema {
             value["outputSchema"] = schema.value().clone();

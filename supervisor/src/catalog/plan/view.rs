@@ -60,6 +60,14 @@ impl RunCatalog {
         self.limits
     }
 
+    /// The tool with this id or unique bare name.
+    ///
+    /// # Errors
+    /// As [`Catalog::describe`].
+    pub fn resolve(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
+        self.visible.resolve(id).map(Arc::clone).map_err(|failure| self.refused(id, failure))
+    }
+
     fn refused(&self, id: &str, failure: CallFailure) -> CallFailure {
         if failure.code != CallCode::UnknownTool {
             // A bare name that several permitted tools share: it lists permitted ids only.
@@ -97,7 +105,7 @@ impl Catalog for RunCatalog {
     }
 
     async fn describe(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
-        self.visible.resolve(id).map(Arc::clone).map_err(|failure| self.refused(id, failure))
+        self.resolve(id)
     }
 
     async fn available(&self, tool: &Arc<Tool>) -> Result<(), CallFailure> {
