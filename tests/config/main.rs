@@ -6,7 +6,8 @@ mod policy;
 
 use std::time::Duration;
 
-use codemode::config::{ApprovalMode, Config, ConfigProblem, McpServer, Mode, RunContext, ToolSearch};
+use codemode::config::{Config, ConfigProblem, McpServer, Mode, RunContext, ToolSearch};
+use codemode::gate::ApprovalRule;
 
 fn read(text: &str) -> Config {
     Config::from_bytes(text.as_bytes(), "codemode.json5").unwrap()
@@ -152,7 +153,7 @@ fn approvals_hooks_and_servers_are_read_in_their_order() {
         read("{approvals: {'*': 'ask', 'mcp:x': 'deny'}, hooks: {beforeToolCall: [{command: 'a'}, {command: ['b', 'c'], timeoutMs: 50}]}}");
     assert_eq!(
         config.approvals.iter().map(|(glob, mode)| (glob.to_string(), *mode)).collect::<Vec<_>>(),
-        [("*".to_owned(), ApprovalMode::Ask), ("mcp:x".to_owned(), ApprovalMode::Deny)]
+        [("*".to_owned(), ApprovalRule::Ask), ("mcp:x".to_owned(), ApprovalRule::Deny)]
     );
     let hooks: Vec<_> = config.before_tool_call.iter().map(|hook| (hook.command.join(" "), hook.timeout.as_millis())).collect();
     assert_eq!(hooks, [("a".to_owned(), 5_000), ("b c".to_owned(), 50)]);

@@ -1,6 +1,6 @@
 //! The policy of a run out of every scope.
 
-use codemode::catalog::Permits;
+use codemode::catalog::Permission;
 use codemode::config::{Config, LivePolicy, Mode, RunContext, Scope};
 use codemode::gate::{Glob, Policy};
 

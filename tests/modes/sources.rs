@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codemode::catalog::{
-    CallCode, CallContext, CallFailure, Catalog, Listing, Permits, RunCatalog, SearchLimits, SearchQuery, Source, Sources, Tool,
+    CallCode, CallContext, CallFailure, Catalog, Listing, Permission, RunCatalog, SearchLimits, SearchQuery, Source, Sources, Tool,
 };
 use codemode_tests::fake_source::FakeSource;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub(crate) struct All;
 
-impl Permits for All {
+impl Permission for All {
     fn permits(&self, _id: &str) -> bool {
         true
     }

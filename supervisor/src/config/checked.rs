@@ -9,7 +9,7 @@ use super::raw::{Fault, Node};
 use super::reader::At;
 use super::servers::{McpServers, servers};
 use crate::catalog::place_of;
-use crate::gate::{Glob, Policy};
+use crate::gate::{ApprovalRule, Glob, Policy};
 
 /// A configuration whose every value can be used as it stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Config {
     /// For the runs of sandboxed sessions.
     pub sandbox: ToolRules,
     /// Which calls need a person, in the order of the file.
-    pub approvals: Vec<(Glob, ApprovalMode)>,
+    pub approvals: Vec<(Glob, ApprovalRule)>,
     /// What each call is shown to before it goes, in this order.
     pub before_tool_call: Vec<HookCommand>,
     /// MCP servers by name.
@@ -72,17 +72,6 @@ pub enum Mode {
     Tools,
     /// The three, and a directory of names.
     Directory,
-}
-
-/// Whether a call needs a person.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum ApprovalMode {
-    /// It goes.
-    Allow,
-    /// Somebody is asked.
-    Ask,
-    /// It does not go.
-    Deny,
 }
 
 /// A program that is asked before each call.
@@ -233,15 +222,15 @@ fn globs(at: &At<'_>) -> Result<Vec<Glob>, Fault> {
     Ok(at.texts("a list of patterns of tool ids")?.iter().map(|pattern| Glob::new(pattern)).collect())
 }
 
-fn approvals(at: &At<'_>) -> Result<Vec<(Glob, ApprovalMode)>, Fault> {
+fn approvals(at: &At<'_>) -> Result<Vec<(Glob, ApprovalRule)>, Fault> {
     let what = "\"ask\", \"deny\" or \"allow\"";
     at.entries("an object of patterns")?
         .into_iter()
         .map(|(pattern, at, _)| {
             let mode = match at.text(what)?.as_str() {
-                "allow" => ApprovalMode::Allow,
-                "ask" => ApprovalMode::Ask,
-                "deny" => ApprovalMode::Deny,
+                "allow" => ApprovalRule::Allow,
+                "ask" => ApprovalRule::Ask,
+                "deny" => ApprovalRule::Deny,
                 _ => return Err(at.wrong(what)),
             };
             Ok((Glob::new(&pattern), mode))

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::checked::{Config, ToolRules, ToolSearch};
-use crate::catalog::{Permits, RunContext};
+use crate::catalog::{Permission, RunContext};
 use crate::gate::Policy;
 
 /// Where a rule stands.
@@ -74,7 +74,7 @@ impl EffectivePolicy {
     }
 }
 
-impl Permits for EffectivePolicy {
+impl Permission for EffectivePolicy {
     /// What every scope allows, minus what any scope denies.
     fn permits(&self, id: &str) -> bool {
         self.refused_by(id).is_none()

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::effective::EffectivePolicy;
-use crate::catalog::Permits;
+use crate::catalog::Permission;
 
 /// The policy of a session as it is now. Runs hold it and ask it at each call; whoever reads a new configuration replaces what it says.
 ///
@@ -29,7 +29,7 @@ impl LivePolicy {
     }
 }
 
-impl Permits for LivePolicy {
+impl Permission for LivePolicy {
     fn permits(&self, id: &str) -> bool {
         self.now().permits(id)
     }

@@ -18,7 +18,7 @@ mod reader;
 mod servers;
 
 pub use crate::catalog::RunContext;
-pub use checked::{ApprovalMode, Config, HookCommand, Mode, ToolRules, ToolSearch};
+pub use checked::{Config, HookCommand, Mode, ToolRules, ToolSearch};
 pub use effective::{Effective, EffectivePolicy, Scope};
 pub use error::{ConfigError, ConfigProblem};
 pub use live::LivePolicy;

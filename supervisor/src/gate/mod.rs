@@ -19,11 +19,12 @@ mod redact;
 mod rules;
 mod step;
 
+pub use crate::catalog::Permission;
 pub use approval::{ApprovalAnswer, ApprovalRequest, ApprovalRule, Approvals, Approver};
 pub use arguments::{CheckedArguments, check_arguments};
 pub use hook::{BeforeToolCall, HOOK_LIMIT, HookDecision, HookFault, PendingCall};
 pub use passage::{Admitted, Passage};
-pub use policy::{Glob, Permission, Policed, Policy};
+pub use policy::{Glob, Policed, Policy};
 pub use redact::{MASK, redacted};
 pub use rules::{CALL_LIMIT, Gate};
 pub use step::{Listener, Step, StepOutcome, StepTaken, Told};

@@ -15,7 +15,6 @@ use tokio::time::{Instant, timeout};
 use super::guard::{Panicked, caught};
 use super::hook::{HookDecision, HookFault, PendingCall};
 use super::output::{check_output, is_checkable};
-use super::policy::denied;
 use super::redact::redacted;
 use super::step::{Listener, Step, StepOutcome, StepTaken, Told};
 use super::{ApprovalAnswer, ApprovalRequest, ApprovalRule, CheckedArguments, Gate, check_arguments};
@@ -146,7 +145,7 @@ impl Passage {
     /// The catalog's; `denied`, with no word about the tool.
     pub async fn describe(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
         let tool = self.catalog.describe(id).await?;
-        if self.gate.permits(&tool.id) { Ok(tool) } else { Err(denied(id)) }
+        if self.gate.permits(&tool.id) { Ok(tool) } else { Err(CallFailure::denied(id)) }
     }
 
     /// Both halves, for a surface that keeps no ledger.
@@ -330,7 +329,7 @@ impl Passage {
         match answer {
             // A person may take minutes; what the policy says now is what counts.
             Ok(Ok(ApprovalAnswer::Granted)) if self.gate.permits(&tool.id) => Ok(()),
-            Ok(Ok(ApprovalAnswer::Granted)) => Err(denied(&tool.id)),
+            Ok(Ok(ApprovalAnswer::Granted)) => Err(CallFailure::denied(&tool.id)),
             Ok(Ok(ApprovalAnswer::Refused { reason })) => {
                 let why = reason.map(|reason| format!(": {}", cleaned_line(&reason, REASON_CHARS))).unwrap_or_default();
                 refused(CallCode::ApprovalDenied, format!("the call of {} was not approved{why}", quoted(&tool.id)))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, CatalogSummary, SearchQuery, Tool, ToolSet, quoted};
+use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, CatalogSummary, Permission, SearchQuery, Tool, ToolSet};
 
 /// A pattern of tool ids: `*` stands for any text, also an empty one and also across `:`, `?` for one character; the rest is taken literally and in exact
 /// letter case.
@@ -61,14 +61,6 @@ impl std::fmt::Display for Glob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0.iter().collect::<String>())
     }
-}
-
-/// Says which tools may be seen and called, as things are when it is asked.
-///
-/// A [`Policy`] says the same always. An embedder whose rules may change while a run goes on brings its own.
-pub trait Permission: Send + Sync + std::fmt::Debug {
-    /// Whether the tool with this id may be seen and called now.
-    fn permits(&self, id: &str) -> bool;
 }
 
 /// What may be seen and called. The default lets everything through.
@@ -124,11 +116,6 @@ fn part(tools: Vec<Arc<Tool>>) -> ToolSet {
     }
 }
 
-/// The refusal of a tool by the name the caller has for it: it says nothing that the caller did not say.
-pub(super) fn denied(id: &str) -> CallFailure {
-    CallFailure::new(CallCode::Denied, id, format!("{} is denied by policy; use another tool", quoted(id)))
-}
-
 #[async_trait]
 impl Catalog for Policed {
     fn summary(&self) -> CatalogSummary {
@@ -146,19 +133,19 @@ impl Catalog for Policed {
         };
         // A bare name that several permitted tools share stays ambiguous; it lists permitted ids only.
         let is_hidden = || !matches!(self.hidden.resolve(id), Err(failure) if failure.code == CallCode::UnknownTool);
-        Err(if failure.code == CallCode::UnknownTool && is_hidden() { denied(id) } else { failure })
+        Err(if failure.code == CallCode::UnknownTool && is_hidden() { CallFailure::denied(id) } else { failure })
     }
 
     async fn available(&self, tool: &Arc<Tool>) -> Result<(), CallFailure> {
         if self.visible.position(&tool.id).is_none() {
-            return Err(denied(&tool.id));
+            return Err(CallFailure::denied(&tool.id));
         }
         self.inner.available(tool).await
     }
 
     async fn call(&self, tool: &Arc<Tool>, args: Value, context: &CallContext) -> Result<Value, CallFailure> {
         if self.visible.position(&tool.id).is_none() {
-            return Err(denied(&tool.id));
+            return Err(CallFailure::denied(&tool.id));
         }
         self.inner.call(tool, args, context).await
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::super::{Permits, Source, Tool, ToolSource, Unavailable, quoted};
+use super::super::{Permission, Source, Tool, ToolSource, Unavailable, quoted};
 use super::shelf::{List, Shelved, Sources, lists};
 use super::view::{RunCatalog, SearchLimits};
 
@@ -52,7 +52,7 @@ impl Listing {
     }
 
     /// The catalog of the run: what policy leaves, ready to be searched.
-    pub fn index(self, policy: &dyn Permits, limits: SearchLimits) -> RunCatalog {
+    pub fn index(self, policy: &dyn Permission, limits: SearchLimits) -> RunCatalog {
         let (visible, hidden): (Vec<_>, Vec<_>) = self.tools.into_iter().partition(|(tool, _)| policy.permits(&tool.id));
         let origins = visible.iter().map(|(tool, shelved)| (tool.id.clone(), Arc::clone(shelved))).collect();
         let only_tools = |tools: Vec<(Arc<Tool>, Arc<Shelved>)>| tools.into_iter().map(|(tool, _)| tool).collect();
