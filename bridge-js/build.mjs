@@ -1,6 +1,7 @@
 // node build.mjs OUT_DIR writes
 //   bundle.js         both realms and the parser as one script
 //   bundle-danger.js  main-realm mode, for tests of the outer walls only
+//   bundle-trial.js   realm walls one by one, for attack trials only
 //   boot.js           the text for `node -e`
 //   cache.cjs         makes V8's code cache: node <flags of the child> cache.cjs BUNDLE CACHE
 //   bundle.cache      that cache for the Node this runs on
@@ -76,6 +77,7 @@ export const buildAll = async (outDir) => {
   await mkdir(outDir, { recursive: true });
   await writeFile(join(outDir, 'bundle.js'), await bundle('main/entry.js'));
   await writeFile(join(outDir, 'bundle-danger.js'), await bundle('danger/entry.js'));
+  await writeFile(join(outDir, 'bundle-trial.js'), await bundle('danger/trial.js'));
   await writeFile(join(outDir, 'cache.cjs'), await readFile(join(here, 'src/cache.cjs')));
   await writeFile(join(outDir, 'boot.js'), await bootText());
 };

@@ -3,7 +3,8 @@ import { prepare } from '../forms/index.js';
 import { offsetOf, originalOffset, placeAt } from '../forms/lines.js';
 import { compile } from './realm.js';
 
-export const makeConversation = (take, frames, realm) => {
+/** `read` turns the text a caller sent into the text that is compiled. */
+export const makeConversation = (take, frames, realm, read = prepare) => {
   const { parseJson, toJson, runMicrotasks, wellFormed, byteLength } = take;
   const { context, guest } = realm;
   const hello = `{"jsonrpc":"2.0","method":"hello","params":{"protocol":1,"node":"${take.version}"}}`;
@@ -21,7 +22,7 @@ export const makeConversation = (take, frames, realm) => {
       refuse({ code: 'invalid_body', name: 'InvalidBody', message: `the body takes ${size} bytes, the limit is ${limits.bodyBytes}` });
       return;
     }
-    const ready = prepare(body);
+    const ready = read(body);
     if (!ready.ok) {
       refuse(ready.error);
       return;

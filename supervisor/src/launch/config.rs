@@ -81,12 +81,54 @@ pub struct Danger {
     pub stand_in: Option<(PathBuf, Vec<String>)>,
     /// Renew a template after this many forks.
     pub forks_per_template: Option<u32>,
+    /// Run bodies behind a bridge that is made for attack trials.
+    pub trial: Option<Trial>,
+}
+
+/// Test-only: a bridge that raises those of the two realm walls that [`Danger::walls`] has, and no other, and puts a mark on the main realm's objects. Without
+/// `barren_main_realm` code from strings is allowed in the main realm.
+#[cfg(any(test, feature = "danger"))]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Trial {
+    /// A hole of `node:vm` that is left open.
+    pub reopen: Option<Hole>,
+}
+
+/// Test-only: what the bridge closes and a trial can leave open.
+#[cfg(any(test, feature = "danger"))]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Hole {
+    /// `import` is neither refused nor answered from inside the realm: Node's own callback answers.
+    Import,
+    /// Node's own formatter makes the texts of stacks.
+    Stack,
+}
+
+#[cfg(any(test, feature = "danger"))]
+impl Trial {
+    /// The property that every main-realm object has in a trial with a guest realm.
+    pub const MARK_NAME: &str = "realmMark";
+    /// Its value.
+    pub const MARK: &str = "main-realm-3e9b41d7";
+
+    /// The first bytes of the bundle, which tell the bridge what to be.
+    pub(super) fn magic(self, walls: WallSet, template: bool) -> [u8; 8] {
+        let hole = match self.reopen {
+            None => 0,
+            Some(Hole::Import) => 8,
+            Some(Hole::Stack) => 16,
+        };
+        let bits = u8::from(walls.has(Wall::GuestRealm)) | u8::from(walls.has(Wall::BarrenMainRealm)) << 1 | u8::from(template) << 2 | hole;
+        let mut magic = *b"CMTRIAL@";
+        magic[7] += bits;
+        magic
+    }
 }
 
 #[cfg(any(test, feature = "danger"))]
 impl Default for Danger {
     fn default() -> Danger {
-        Danger { walls: WallSet::ALL, main_realm: false, stand_in: None, forks_per_template: None }
+        Danger { walls: WallSet::ALL, main_realm: false, stand_in: None, forks_per_template: None, trial: None }
     }
 }
 

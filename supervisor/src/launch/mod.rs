@@ -25,7 +25,7 @@ mod template;
 pub use child::Child;
 use child::Idle;
 #[cfg(any(test, feature = "danger"))]
-pub use config::Danger;
+pub use config::{Danger, Hole, Trial};
 pub use config::{LaunchConfig, LauncherChoice, WallPolicy, WallSet};
 pub use error::{IsolationError, LaunchError, NodeError};
 pub use filters::syscall_name;

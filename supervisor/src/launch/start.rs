@@ -59,6 +59,10 @@ impl Starter {
         if !walls.has(Wall::PermissionModel) {
             flags.retain(|flag| !flag.ends_with("permission"));
         }
+        #[cfg(any(test, feature = "danger"))]
+        if config.danger.trial.is_some() && !walls.has(Wall::BarrenMainRealm) {
+            flags.retain(|flag| flag != "--disallow-code-generation-from-strings");
+        }
         let blueprint = Blueprint::new(&config, rehearsal).map_err(|error| LaunchError::Internal(error.to_string()))?;
         let memory = |source| host("memory files", source);
         Ok(Starter {
@@ -145,6 +149,11 @@ fn bundle(config: &LaunchConfig, purpose: Purpose) -> io::Result<Sealed> {
     #[cfg(any(test, feature = "danger"))]
     if config.danger.main_realm {
         return Sealed::bundle(b"CMBUNDLM", include_bytes!(concat!(env!("OUT_DIR"), "/bundle-danger.js")), &[]);
+    }
+    #[cfg(any(test, feature = "danger"))]
+    if let Some(trial) = config.danger.trial {
+        let magic = trial.magic(config.walls(), purpose == Purpose::Template);
+        return Sealed::bundle(&magic, include_bytes!(concat!(env!("OUT_DIR"), "/bundle-trial.js")), &[]);
     }
     // Machine code and its flags change what V8 takes for the same program.
     let cache = if config.jit { &[] } else { BUNDLE_CACHE };
