@@ -99,6 +99,14 @@ impl ToolSet {
         }
     }
 
+    /// Whether the words mean one or several of these tools in any letter case: for a set of tools that must not be had, where a near miss
+    /// is an attempt.
+    pub(crate) fn means_any(&self, id: &str) -> bool {
+        let folded = id.trim().to_lowercase();
+        let is_it = |text: &str| text.chars().flat_map(char::to_lowercase).eq(folded.chars());
+        self.tools.iter().any(|tool| is_it(&tool.id) || is_it(&tool.name))
+    }
+
     /// The best tools for a query, best first; nothing for a query without a match.
     pub fn search(&self, query: &SearchQuery) -> Vec<Arc<Tool>> {
         self.best(&query.query, query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT))

@@ -11,6 +11,7 @@ mod checked;
 mod effective;
 mod error;
 mod file;
+mod gate;
 mod live;
 mod number;
 mod raw;

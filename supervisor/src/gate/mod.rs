@@ -8,13 +8,16 @@
 
 mod approval;
 mod arguments;
+mod command;
 mod decode;
 mod faults;
 mod guard;
 mod hook;
+mod line;
 mod output;
 mod passage;
 mod policy;
+mod process;
 mod redact;
 mod rules;
 mod step;
@@ -22,6 +25,7 @@ mod step;
 pub use crate::catalog::Permission;
 pub use approval::{ApprovalAnswer, ApprovalRequest, ApprovalRule, Approvals, Approver};
 pub use arguments::{CheckedArguments, check_arguments};
+pub use command::CommandHook;
 pub use hook::{BeforeToolCall, HOOK_LIMIT, HookDecision, HookFault, PendingCall};
 pub use passage::{Admitted, Passage};
 pub use policy::{Glob, Policed, Policy};

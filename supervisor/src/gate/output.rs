@@ -53,7 +53,7 @@ fn checked(tool: &Tool, value: Value) -> Result<Value, CallFailure> {
                 wrong.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ")
             };
             let message = format!(
-                "{} was called, and what it returned does not fit its own schema: {list}; the value is in the error's data.result",
+                "{} was called, and what it returned does not fit its own schema: {list}; data.result has the value",
                 quoted(&tool.id)
             );
             let errors: Vec<Value> = wrong.iter().map(Fault::as_value).collect();

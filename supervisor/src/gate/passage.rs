@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use codemode_protocol::{JsonText, Limit};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use super::guard::{Panicked, caught};
 use super::hook::{HookDecision, HookFault, PendingCall};
+use super::line::{Line, Place};
 use super::output::{check_output, is_checkable};
 use super::redact::redacted;
 use super::step::{Listener, Step, StepOutcome, StepTaken, Told};
@@ -83,8 +83,7 @@ pub struct Passage {
     listener: Option<Arc<dyn Listener>>,
     approval_limit: Duration,
     args_limit: u64,
-    /// One question at a time, in the order in which calls come to it.
-    turn: Semaphore,
+    line: Arc<Line>,
     questions: AtomicUsize,
 }
 
@@ -98,7 +97,7 @@ impl Passage {
             listener: None,
             approval_limit: Duration::from_millis(Limit::ApprovalMs.default_value()),
             args_limit: Limit::ArgsBytes.default_value(),
-            turn: Semaphore::new(1),
+            line: Arc::default(),
             questions: AtomicUsize::new(0),
         }
     }
@@ -162,6 +161,20 @@ impl Passage {
     /// # Errors
     /// The first step that refuses. Nothing has been dispatched then.
     pub async fn admit(&self, seq: u64, id: &str, args: &JsonText) -> Result<Admitted, CallFailure> {
+        self.admit_from(self.join(seq), id, args).await
+    }
+
+    /// A place for this call in the line before a person, taken when the call is made and not when somebody gets round to it.
+    pub(crate) fn join(&self, seq: u64) -> Place {
+        self.line.join(seq)
+    }
+
+    /// [`Passage::admit`] for a call that stands in line already.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) async fn admit_from(&self, place: Place, id: &str, args: &JsonText) -> Result<Admitted, CallFailure> {
+        let seq = place.seq;
         let context = CallContext { run_id: Arc::clone(&self.run_id), seq };
 
         let began = Instant::now();
@@ -185,7 +198,7 @@ impl Passage {
 
         let began = Instant::now();
         let rule = self.gate.approvals.rule_for(&call.tool.id);
-        let approved = self.approved(rule, &call).await;
+        let approved = self.approved(rule, &call, &place).await;
         let by = match rule {
             ApprovalRule::Allow => None,
             ApprovalRule::Deny => Some("rule"),
@@ -295,7 +308,7 @@ impl Passage {
         Ok(())
     }
 
-    async fn approved(&self, rule: ApprovalRule, call: &Admitted) -> Result<(), CallFailure> {
+    async fn approved(&self, rule: ApprovalRule, call: &Admitted, place: &Place) -> Result<(), CallFailure> {
         let tool = &call.tool;
         let refused = |code, message: String| Err(CallFailure::new(code, &tool.id, message));
         match rule {
@@ -323,7 +336,7 @@ impl Passage {
         };
         let answer = {
             let _waiting = Waiting::begin(self.listener.as_deref(), call.context.seq);
-            let _turn = self.turn.acquire().await;
+            place.turn().await;
             timeout(self.approval_limit, caught(|| approver.ask(&question))).await
         };
         match answer {

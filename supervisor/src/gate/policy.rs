@@ -132,8 +132,7 @@ impl Catalog for Policed {
             Err(failure) => failure,
         };
         // A bare name that several permitted tools share stays ambiguous; it lists permitted ids only.
-        let is_hidden = || !matches!(self.hidden.resolve(id), Err(failure) if failure.code == CallCode::UnknownTool);
-        Err(if failure.code == CallCode::UnknownTool && is_hidden() { CallFailure::denied(id) } else { failure })
+        Err(if failure.code == CallCode::UnknownTool && self.hidden.means_any(id) { CallFailure::denied(id) } else { failure })
     }
 
     async fn available(&self, tool: &Arc<Tool>) -> Result<(), CallFailure> {
@@ -202,12 +201,13 @@ mod tests {
     #[tokio::test]
     async fn what_is_denied_is_nowhere_and_says_nothing_of_itself() {
         let catalog = policed("a:write");
-        for id in ["a:write", "write", " a:write\n"] {
+        for id in ["a:write", "write", " a:write\n", "A:WRITE", "Write"] {
             let failure = catalog.describe(id).await.unwrap_err();
             assert_eq!(failure.code, CallCode::Denied, "{id:?}");
             assert!(!failure.message.contains("secret") && failure.data.is_null(), "{failure:?}");
         }
-        assert_eq!(code(&catalog, "A:WRITE").await, Some(CallCode::UnknownTool));
+        assert_eq!(code(&catalog, "a:WRIT").await, Some(CallCode::UnknownTool));
+        assert_eq!(code(&catalog, "A:READ").await, Some(CallCode::UnknownTool), "letter case counts for what is there");
         let near = catalog.describe("a:writ").await.unwrap_err();
         assert!(!near.message.contains("a:write"), "{}", near.message);
         let query = SearchQuery { query: "write secret words".into(), limit: None };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codemode_protocol::{CallCode as WireCode, JsonText, MAX_DEPTH, Received, RequestId, Run, RunLimits, Violation, WireError};
+use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Sleep};
@@ -19,12 +20,13 @@ use super::report::{RunError, RunReport};
 use super::state::{Action, Event, Machine};
 use super::work::{Desk, Outcome, within_depth};
 use crate::bridge::{Bridge, Turn};
-use crate::catalog::{CallFailure, Catalog};
+use crate::catalog::{CallCode, CallFailure, Catalog};
 use crate::gate::{Gate, Passage, Told};
 use crate::launch::{self, Confined, Ended, Isolation};
 
-/// A failure's message and its tool's id go into an error of the guest; a dump in there helps nobody.
-const MESSAGE_BYTES: usize = 16 * 1024;
+/// A failure's message and its tool's id go into an error of the guest; a dump in there helps nobody. Written in escapes it is six times as long, and a frame
+/// has 64 KiB beside the largest value.
+const MESSAGE_BYTES: usize = 8 * 1024;
 const NAME_BYTES: usize = 256;
 /// The same for its data.
 const DATA_BYTES: usize = 64 * 1024;
@@ -247,7 +249,7 @@ impl<P: Process> Driver<P> {
         let Some(bridge) = &mut self.bridge else { return Vec::new() };
         let sent = RequestId::new(seq).map(|id| match result {
             Ok(value) => bridge.reply(id, Ok(&value)),
-            Err(failure) => bridge.reply(id, Err(&wire_error(failure))),
+            Err(failure) => bridge.reply(id, Err(&wire_error(failure, &self.limits))),
         });
         if let Some(Ok(())) = sent {
             Vec::new()
@@ -328,15 +330,25 @@ fn event_of(seq: u64, outcome: Outcome) -> Event {
 }
 
 /// A failure as it goes to the child, with everything bounded that a backend may have made long.
-fn wire_error(failure: CallFailure) -> WireError {
-    let data = Some(&failure.data).filter(|data| !data.is_null() && within_depth(data, MAX_DEPTH - DATA_ENVELOPE_DEPTH));
+fn wire_error(failure: CallFailure, limits: &RunLimits) -> WireError {
+    let fits = |data: &Value, most: usize| {
+        let text = within_depth(data, MAX_DEPTH - DATA_ENVELOPE_DEPTH).then(|| JsonText::of(data).ok()).flatten();
+        text.filter(|text| text.bytes() <= most)
+    };
+    let data = match failure.code {
+        _ if failure.data.is_null() => None,
+        // The value of a call that was made: nobody can get it a second time. Where it cannot go, it says so.
+        CallCode::InvalidResult => fits(&failure.data, DATA_BYTES.max(limits::size(limits.result_bytes())))
+            .or_else(|| fits(&json!({"called": true, "result": null, "resultLeftOut": "it is too large or too deep"}), DATA_BYTES)),
+        _ => fits(&failure.data, DATA_BYTES),
+    };
     WireError {
         // Both lists are the contract's, word for word; a test compares them.
         code: WireCode::from_word(failure.code.as_str()).unwrap_or(WireCode::ToolError),
         message: cut::middle(failure.message, MESSAGE_BYTES).0,
         name: cut::middle(failure.name, NAME_BYTES).0,
         tool_id: Some(cut::middle(failure.tool_id, NAME_BYTES).0).filter(|id| !id.is_empty()),
-        data: data.and_then(|data| JsonText::of(data).ok()).filter(|data| data.bytes() <= DATA_BYTES),
+        data,
     }
 }
 

@@ -90,12 +90,15 @@ impl Desk {
                 let tool = passage.describe(&id).await;
                 Outcome::Answer(tool.and_then(|tool| text(&tool.id, &tool.description_value(), limit)))
             }),
-            Ask::Call { id, args } => Box::pin(async move {
-                match passage.admit(seq, &id, &args).await {
-                    Ok(admitted) => Outcome::Admitted(admitted),
-                    Err(failure) => Outcome::Answer(Err(failure)),
-                }
-            }),
+            Ask::Call { id, args } => {
+                let place = passage.join(seq);
+                Box::pin(async move {
+                    match passage.admit_from(place, &id, &args).await {
+                        Ok(admitted) => Outcome::Admitted(admitted),
+                        Err(failure) => Outcome::Answer(Err(failure)),
+                    }
+                })
+            }
         };
         let mut step = Guarded(step);
         // A hook or an approver may block its thread, which must not be the one that keeps the time of the run.

@@ -73,7 +73,7 @@ impl RunCatalog {
             // A bare name that several permitted tools share: it lists permitted ids only.
             return failure;
         }
-        if !matches!(self.hidden.resolve(id), Err(failure) if failure.code == CallCode::UnknownTool) {
+        if self.hidden.means_any(id) {
             return CallFailure::denied(id);
         }
         match self.shelved.iter().find(|shelved| shelved.had(id.trim())) {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use codemode_protocol::{CallCode as WireCode, Decoder, FrameLimit, Limit, Seed, frame};
-use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
@@ -424,6 +423,6 @@ async fn a_backend_that_blocks_its_thread_does_not_move_the_deadline() {
 fn every_code_of_a_failure_is_a_word_of_the_wire() {
     for word in WireCode::ALL {
         let code: CallCode = serde_json::from_value(json!(word.as_str())).unwrap();
-        assert_eq!(wire_error(CallFailure::new(code, "", "")).code, word);
+        assert_eq!(wire_error(CallFailure::new(code, "", ""), &RunLimits::default()).code, word);
     }
 }
