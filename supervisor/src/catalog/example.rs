@@ -17,7 +17,7 @@ const MAX_HOPS: usize = 32;
 const MAX_FILL: u64 = 64;
 
 /// An example that fits the schema.
-pub(super) fn fitting(schema: &Value) -> Value {
+pub(crate) fn fitting(schema: &Value) -> Value {
     Maker { root: schema, parts: 0 }.value(schema, 0, 0)
 }
 

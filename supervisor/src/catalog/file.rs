@@ -12,7 +12,7 @@ mod sources;
 
 pub use error::{CatalogFileError, CatalogFileProblem, Place};
 pub use ledger::Dispatch;
-pub(crate) use place::of_offset as place_of;
+pub(crate) use place::{of_json5 as offset_of_json5, of_offset as place_of};
 
 use std::fs::File;
 use std::io::Read;

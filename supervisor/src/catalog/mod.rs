@@ -26,9 +26,11 @@ mod tool;
 mod value;
 
 pub use context::RunContext;
+#[cfg(any(test, feature = "danger"))]
+pub(crate) use example::fitting as example_of;
 pub use failure::{CallCode, CallFailure};
-pub(crate) use file::place_of;
 pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Place};
+pub(crate) use file::{offset_of_json5, place_of};
 pub use permission::Permission;
 pub use plan::{Listing, RunCatalog, SearchLimits, Sources};
 pub use schema::{Schema, SchemaProblem};

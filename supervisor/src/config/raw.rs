@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::error::ConfigProblem;
+use crate::catalog::offset_of_json5;
 
 /// Levels of nesting at most. The deepest thing a configuration knows (`agents.ID.tools.toolSearch.mode`) has six; the JSON5 reader has no limit of its own.
 const MAX_DEPTH: usize = 32;
@@ -69,7 +70,7 @@ pub(super) fn tree(text: &str) -> Result<Node, Fault> {
     match json5::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => walked,
         Err(error) => {
-            let at = error.position().map_or(0, |at| offset(text, at.line, at.column));
+            let at = error.position().map_or(0, |at| offset_of_json5(text, at.line, at.column));
             let message = error.to_string();
             Err(Fault::syntax(at, message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message)))
         }
@@ -79,15 +80,6 @@ pub(super) fn tree(text: &str) -> Result<Node, Fault> {
 /// More brackets than this are open nowhere in the text, wherever its strings and comments begin.
 fn deepest(text: &str) -> usize {
     text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count()
-}
-
-/// The offset of a line and column, both from 0.
-fn offset(text: &str, line: usize, column: usize) -> usize {
-    let start = match line {
-        0 => 0,
-        _ => text.match_indices('\n').nth(line - 1).map_or(text.len(), |(at, _)| at + 1),
-    };
-    text[start..].char_indices().nth(column).map_or(text.len(), |(at, _)| start + at)
 }
 
 struct Walk<'a> {

@@ -120,7 +120,7 @@ fn json5_entries(text: &str) -> Result<Vec<Entry<Value>>, Fault> {
     json5::from_str(text).map_err(|error| {
         let message = shown(without_place(&error.to_string()));
         let problem = if error.code().is_some() { CatalogFileProblem::Syntax { message } } else { CatalogFileProblem::Shape { message } };
-        let place = error.position().map_or(Place { line: 1, column: 1 }, |at| Place { line: at.line + 1, column: at.column + 1 });
+        let place = place::of_offset(text, error.position().map_or(0, |at| place::of_json5(text, at.line, at.column)));
         Fault { at: At::Place(place), problem }
     })
 }
@@ -234,6 +234,11 @@ mod tests {
         assert!(error(&"[".repeat(100_000)).starts_with("tools.json:1:"));
         let message = error(&format!("[{{name: 'a', description: '', parameters: {}", "{a:".repeat(100_000)));
         assert!(message.contains("nests deeper than 128"), "{message:.200}");
+        // What ends a comment in JSON5 is more than a line feed.
+        for end in ["\r", "\n", "\u{2028}", "\u{2029}"] {
+            let message = error(&format!("[{{name: 'a', description: '', parameters: // {end}{}", "{a:".repeat(100_000)));
+            assert!(message.contains("nests deeper than 128"), "{end:?}: {message:.200}");
+        }
         let message =
             error(&format!("[{{\"name\": \"a\", \"description\": \"\", \"parameters\": {}1{}}}]", "{\"a\":".repeat(200), "}".repeat(200)));
         assert!(message.contains("parameters is not a JSON Schema"), "{message}");

@@ -1,6 +1,7 @@
 //! Places in the text of a catalog file: lines, columns, and where each tool stands.
 //!
-//! Used for errors alone. The walk knows strings, comments and brackets, as much of JSON5 as it takes not to be led astray.
+//! Used for errors, and for the bound on nesting that the JSON5 reader does not have: there the walk and the reader must agree on what is text between quotes
+//! and what is a comment, or brackets could hide from the one and exhaust the stack of the other.
 
 use std::ops::Range;
 
@@ -88,6 +89,30 @@ fn floor(text: &str, offset: usize) -> usize {
     offset
 }
 
+/// What ends a line, and so a comment, in JSON5.
+const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+
+/// The offset of a line and column of the JSON5 reader, both from 0. It takes more for line ends than editors do, and carriage return with line feed for one.
+pub(crate) fn of_json5(text: &str, line: usize, column: usize) -> usize {
+    let (mut now, mut in_line) = (0, 0);
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        if (now, in_line) == (line, column) || now > line {
+            return at;
+        }
+        if LINE_ENDS.contains(&letter) {
+            if letter == '\r' {
+                letters.next_if(|(_, next)| *next == '\n');
+            }
+            now += 1;
+            in_line = 0;
+        } else {
+            in_line += 1;
+        }
+    }
+    text.len()
+}
+
 /// Visits every byte that is neither blank nor comment, with the depth of brackets after it. Of a string only the quotes are visited.
 fn walk(text: &str, mut visit: impl FnMut(usize, u8, usize) -> bool) {
     let bytes = text.as_bytes();
@@ -97,7 +122,7 @@ fn walk(text: &str, mut visit: impl FnMut(usize, u8, usize) -> bool) {
         let rest = &text.as_bytes()[at..];
         match byte {
             b'/' if rest.starts_with(b"//") => {
-                at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+                at += text.get(at..).and_then(|rest| rest.find(LINE_ENDS)).unwrap_or(rest.len());
                 continue;
             }
             b'/' if rest.starts_with(b"/*") => {
@@ -146,6 +171,22 @@ mod tests {
         assert_eq!(texts("[{\"a\": \"\\\"}\"}, {"), ["{\"a\": \"\\\"}\"}", "{"]);
         assert_eq!(texts("[[1],[2]]"), ["[1]", "[2]"]);
         assert_eq!(texts("{}"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_comment_ends_where_the_reader_of_json5_ends_it() {
+        for end in LINE_ENDS {
+            assert_eq!(depth(&format!("// [ {end} [[")), 2, "{end:?}");
+        }
+        assert_eq!(depth("// [ \t [["), 0);
+    }
+
+    #[test]
+    fn places_of_the_reader_of_json5_are_places_of_the_text() {
+        for text in ["\r¡", "\r\n¡", "\u{2028} \u{2029}¡", "¡", "// é\r\r\n¡"] {
+            let at = json5::from_str::<serde_json::Value>(text).unwrap_err().position().unwrap();
+            assert!(text[of_json5(text, at.line, at.column)..].starts_with('¡'), "{text:?} {at:?}");
+        }
     }
 
     #[test]
