@@ -24,6 +24,9 @@ pub mod doctor;
 pub mod gate;
 pub mod launch;
 pub mod modes;
+#[cfg(any(test, feature = "danger"))]
+#[doc(hidden)]
+pub mod property;
 mod run;
 mod telemetry;
 

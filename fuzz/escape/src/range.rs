@@ -63,6 +63,8 @@ pub enum Find {
     Canary,
     /// The answer is none of the bridge's.
     Forged,
+    /// The bridge said something that it does not say, or the kernel refused a call that no body can make.
+    Violation,
     /// A listener or the canary file was touched.
     Witness,
 }
@@ -74,6 +76,7 @@ impl Find {
             Find::MainRealm => "main realm",
             Find::Canary => "canary",
             Find::Forged => "forged answer",
+            Find::Violation => "violation",
             Find::Witness => "witness",
         }
     }
@@ -153,6 +156,7 @@ fn find(report: &RunReport) -> Option<Find> {
     } else if text.contains(Trial::MARK) {
         Some(Find::MainRealm)
     } else {
-        None
+        let violations = [ErrorCode::ProtocolViolation, ErrorCode::IsolationViolation];
+        report.error.as_ref().filter(|error| violations.contains(&error.code)).map(|_| Find::Violation)
     }
 }

@@ -67,7 +67,7 @@ impl Admitted {
         self.args_bytes
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "danger"))]
     pub(crate) fn unasked(tool: Arc<Tool>, args: Value, args_bytes: usize) -> Admitted {
         let context = CallContext { run_id: "test".into(), seq: 1 };
         Admitted { tool, args: Arc::new(args), context, decoded: Vec::new(), rewritten_by: Vec::new(), args_bytes }

@@ -13,7 +13,7 @@ mod limits;
 mod report;
 mod request;
 mod requests;
-mod state;
+pub(crate) mod state;
 mod supervisor;
 mod timing;
 mod verdict;

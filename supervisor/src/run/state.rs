@@ -473,5 +473,7 @@ fn violation(what: &str) -> RunError {
     )
 }
 
+#[cfg(any(test, feature = "danger"))]
+pub(crate) mod property;
 #[cfg(test)]
 mod tests;

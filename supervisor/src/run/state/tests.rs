@@ -1,26 +1,13 @@
 //! The machine is held to its promises on any order of events: it ends, it ends once, the first reason wins, every request has one final state.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use codemode_protocol::ValueType;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::property::{self, Op, ask_call, ended, machine, ms, returned, settled};
 use super::*;
-use crate::catalog::{CallCode, Tool};
-use crate::gate::{Step, StepOutcome};
-use crate::launch::{ExitStatus, LastWords};
+use crate::catalog::CallCode;
+use crate::launch::ExitStatus;
 use crate::run::ledger::CallState;
-
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
-fn machine() -> Machine {
-    let limits = RunLimits::default().with(Limit::WallMs, 1_000).and_then(|limits| limits.with(Limit::CeilingMs, 5_000)).unwrap();
-    Machine::new(limits, CatalogSummary::default(), true)
-}
 
 fn running() -> Machine {
     let mut machine = machine();
@@ -28,52 +15,8 @@ fn running() -> Machine {
     machine
 }
 
-fn ask_call() -> Event {
-    Event::Asked { ask: Ask::Call { id: "demo:echo".into(), args: JsonText::parse("{}").unwrap() }, over_budget: false }
-}
-
-fn checked(seq: u64) -> Event {
-    let tool = Arc::new(Tool::new(Source::Client, "demo", "echo", "", json!({"type": "object"})));
-    Event::Admitted { seq, call: Admitted::unasked(tool, json!({}), 2) }
-}
-
-fn stepped() -> StepTaken {
-    StepTaken { step: Step::Policy, outcome: StepOutcome::Passed, code: None, by: vec![], duration: ms(1), shown: None }
-}
-
-fn settled(seq: u64, ok: bool) -> Event {
-    let result = if ok { Ok(JsonText::null()) } else { Err(CallFailure::new(CallCode::ToolError, "", "boom")) };
-    Event::Settled { seq, result }
-}
-
-fn returned() -> Event {
-    Event::Answered(Answer { value: JsonText::parse("1").unwrap(), value_type: ValueType::Number, error: None })
-}
-
-fn ended(status: ExitStatus) -> Event {
-    let words = Some(LastWords::OffList(41));
-    Event::Reaped(Ended { status, last_words: words, stderr_tail: String::new(), cpu: ms(3), peak_rss_bytes: 7 })
-}
-
 fn code(machine: Machine) -> Option<ErrorCode> {
     machine.into_report(None).error.map(|error| error.code)
-}
-
-/// Drives a machine to its end by what must come anyway: deadlines, and the reaping that was asked for.
-fn run_out(machine: &mut Machine, mut now: Duration, mut see: impl FnMut(Vec<Action>)) {
-    for _ in 0..4 {
-        if machine.is_over() {
-            return;
-        }
-        match machine.deadline() {
-            Some(deadline) => {
-                now = now.max(deadline);
-                see(machine.handle(now, Event::Clock));
-            }
-            None => see(machine.handle(now, ended(ExitStatus::Signaled(9)))),
-        }
-    }
-    assert!(machine.is_over(), "{machine:?}");
 }
 
 #[test]
@@ -190,27 +133,6 @@ fn events_hold_no_more_of_the_console_than_the_report() {
     assert_eq!(told, 66, "64 KiB and the entry that passed it");
 }
 
-#[derive(Clone, Debug)]
-enum Op {
-    Launched,
-    LaunchFailed,
-    Console(usize),
-    Ask(u8, bool),
-    CallLimit,
-    Resolved(u64),
-    Checked(u64),
-    Stepped(u64),
-    Settled(u64, bool),
-    Approval(u64, bool),
-    Answered(bool),
-    Violation,
-    BridgeClosed,
-    ChildExited,
-    Reaped(i32),
-    Clock,
-    Cancelled,
-}
-
 fn op() -> impl Strategy<Value = Op> {
     let seq = 1u64..8;
     prop_oneof![
@@ -234,130 +156,16 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn event(op: &Op) -> Event {
-    match *op {
-        Op::Launched => Event::Launched,
-        Op::LaunchFailed => Event::LaunchFailed(RunError::new(ErrorCode::NodeUnavailable, "")),
-        Op::Console(dropped) => Event::Console { level: Level::Warn, text: "w".into(), dropped: dropped as u64 },
-        Op::Ask(0, over_budget) => Event::Asked { ask: Ask::Search { query: "q".into(), limit: None }, over_budget },
-        Op::Ask(1, over_budget) => Event::Asked { ask: Ask::Describe { id: "t".into() }, over_budget },
-        Op::Ask(_, over_budget) => match ask_call() {
-            Event::Asked { ask, .. } => Event::Asked { ask, over_budget },
-            other => other,
-        },
-        Op::CallLimit => Event::CallLimit,
-        Op::Resolved(seq) => Event::Resolved { seq, id: "client:demo:echo".into(), source: Source::Client },
-        Op::Checked(seq) => checked(seq),
-        Op::Stepped(seq) => Event::Step { seq, taken: stepped() },
-        Op::Settled(seq, ok) => settled(seq, ok),
-        Op::Approval(seq, true) => Event::ApprovalStarted { seq },
-        Op::Approval(seq, false) => Event::ApprovalEnded { seq },
-        Op::Answered(true) => returned(),
-        Op::Answered(false) => Event::Answered(Answer::failed(RunError::new(ErrorCode::BodyError, ""))),
-        Op::Violation => Event::Violation("x".into()),
-        Op::BridgeClosed => Event::BridgeClosed,
-        Op::ChildExited => Event::ChildExited,
-        Op::Reaped(0) => ended(ExitStatus::Exited(0)),
-        Op::Reaped(signal) => ended(ExitStatus::Signaled(signal)),
-        Op::Clock => Event::Clock,
-        Op::Cancelled => Event::Cancelled,
-    }
-}
-
-/// What actions have promised so far.
-#[derive(Debug, Default)]
-struct Seen {
-    launched: bool,
-    kills: usize,
-    finishes: usize,
-    closed: bool,
-    queued: BTreeSet<u64>,
-    dispatched: BTreeSet<u64>,
-    replied: BTreeSet<u64>,
-    ended: BTreeMap<u64, CallState>,
-}
-
-impl Seen {
-    fn see(&mut self, actions: Vec<Action>) {
-        for action in actions {
-            assert_eq!(self.finishes, 0, "nothing comes after the end: {action:?}");
-            match action {
-                Action::SendRun => assert!(!std::mem::replace(&mut self.launched, true)),
-                Action::Resolve { seq, .. } => assert!(!self.closed && self.queued.contains(&seq)),
-                Action::Dispatch { seq, .. } => assert!(!self.closed && self.dispatched.insert(seq), "dispatched twice: {seq}"),
-                Action::Reply { seq, .. } => assert!(!self.closed && self.replied.insert(seq), "answered twice: {seq}"),
-                Action::CloseBridge => self.closed = true,
-                Action::Kill => {
-                    self.closed = true;
-                    self.kills += 1;
-                }
-                Action::Tell(RunEvent::CallQueued { seq, .. }) => assert!(self.queued.insert(seq)),
-                Action::Tell(RunEvent::Gate { seq, .. }) => {
-                    assert!(self.queued.contains(&seq) && !self.ended.contains_key(&seq), "told of {seq} after its end");
-                }
-                Action::Tell(RunEvent::CallEnded(entry)) => assert_eq!(self.ended.insert(entry.seq, entry.state), None, "one final state"),
-                Action::Tell(_) => {}
-                Action::Finish => self.finishes += 1,
-            }
-        }
-    }
-}
-
-/// The first reason for an end, told by the simplest rules that can tell it; `None` when only the exit status can.
-fn first_reason(machine: &Machine, now: Duration, op: &Op) -> Option<Option<ErrorCode>> {
-    let due = machine.deadline().is_some_and(|at| now >= at);
-    match (machine.phase, op) {
-        (Phase::Launching, Op::LaunchFailed) => Some(Some(ErrorCode::NodeUnavailable)),
-        (Phase::Launching | Phase::Running, Op::Cancelled) => Some(Some(ErrorCode::Cancelled)),
-        (Phase::Launching | Phase::Running, Op::Clock) if due => Some(Some(ErrorCode::Timeout)),
-        (Phase::Running, Op::Violation) => Some(Some(ErrorCode::ProtocolViolation)),
-        (Phase::Running, Op::CallLimit) => Some(Some(ErrorCode::CallLimit)),
-        (Phase::Running | Phase::Leaving { .. }, Op::Answered(true)) => Some(None),
-        (Phase::Running | Phase::Leaving { .. }, Op::Answered(false)) => Some(Some(ErrorCode::BodyError)),
-        _ => None,
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn any_order_of_events_ends_once_for_its_first_reason(ops in prop::collection::vec((op(), 0u64..120), 0..80)) {
-        let mut machine = machine();
-        let mut seen = Seen::default();
-        let mut now = Duration::ZERO;
-        let mut reason = None;
-        for (op, step) in &ops {
-            now += ms(*step);
-            if machine.verdict.is_none() {
-                reason = first_reason(&machine, now, op);
-            }
-            let actions = machine.handle(now, event(op));
-            seen.see(actions);
-            if let Phase::Running = machine.phase {
-                // Never without an end in sight.
-                prop_assert!(machine.deadline().is_some_and(|at| at <= ms(5_000)));
-            }
-        }
-        run_out(&mut machine, now, |actions| seen.see(actions));
-        prop_assert_eq!(seen.finishes, 1);
-        prop_assert_eq!(seen.kills, usize::from(seen.launched));
-        let report = machine.into_report(None);
-        let code = report.error.as_ref().map(|error| error.code);
-        prop_assert_ne!(code, Some(ErrorCode::InternalError));
-        prop_assert_eq!(report.ok, code.is_none());
-        if let Some(reason) = reason {
-            prop_assert_eq!(code, reason);
-        }
-        prop_assert_eq!(report.calls.len(), seen.queued.len());
-        for call in &report.calls {
-            prop_assert!(call.state.is_final());
-            prop_assert_eq!(seen.ended.get(&call.seq), Some(&call.state));
-            match call.state {
-                CallState::Unknown => prop_assert!(seen.dispatched.contains(&call.seq) && !seen.replied.contains(&call.seq)),
-                CallState::Cancelled | CallState::Refused | CallState::Denied => prop_assert!(!seen.dispatched.contains(&call.seq)),
-                _ => {}
-            }
-        }
+        property::ends_once_for_its_first_reason(&ops);
+    }
+
+    #[test]
+    fn any_bytes_are_an_order_of_events(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        property::of_bytes(&bytes);
     }
 }
