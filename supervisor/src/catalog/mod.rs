@@ -7,6 +7,7 @@
 //! scripted replies. [`ToolSource`] is one server, plug-in or client that tools come from. Texts and schemas of tools are a stranger's words unless their [`Source`] is trusted: they are bounded and cleaned on
 //! their way to a body ([`Tool::row`]), and checked for cost before they are put to use ([`Schema::validator`]).
 
+mod batch;
 mod context;
 mod example;
 mod failure;
@@ -25,6 +26,7 @@ mod text;
 mod tool;
 mod value;
 
+pub use batch::{Batch, BatchBudget, SearchFilter};
 pub use context::RunContext;
 #[cfg(any(test, feature = "danger"))]
 pub(crate) use example::fitting as example_of;
@@ -34,6 +36,7 @@ pub(crate) use file::{offset_of_json5, place_of};
 pub use permission::Permission;
 pub use plan::{Listing, RunCatalog, SearchLimits, Sources};
 pub use schema::{Schema, SchemaProblem};
+pub use search::SearchWeights;
 pub use set::{DuplicateId, ToolSet};
 pub use source::{ListFailure, ToolPage, ToolSource};
 pub(crate) use text::cleaned_line;

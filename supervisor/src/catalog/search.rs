@@ -1,66 +1,49 @@
-//! Search by words: BM25 over the fields of each tool, with exact names and ids in front.
+//! Search by words: BM25 over the fields of each tool, with exact names and ids in front, synonyms behind, and pairs of words as a plus.
 //!
-//! The weights of words come from the `bm25` crate, one embedder a field so that a long description does not thin out a name. Its scorer is
-//! not used: for every query it gathers all matching tools in a set and then looks for each of the query's words in each tool's list. Over
-//! 2,834 tools that took 1.1 ms at the median and 5.3 ms at the 99th percentile of 456 questions; lists of tools by word, kept here, take 0.02
-//! and 0.06 ms, as a query then only adds up a few of them.
+//! What is read of a tool ([`Entry`]) depends on that tool alone and is kept with it: an index of a changed catalog, or of a part of it, reads only
+//! tools that no index has read. The weights of words come from the `bm25` crate, one embedder a field so that a long description does not thin
+//! out a name. Its scorer is not used: `docs/catalog.md` has the measurement. The numbers stand in `weights.json`, the synonyms in `synonyms.txt`.
 
+mod entry;
+mod synonyms;
+mod table;
+mod weights;
 mod words;
 
-use std::collections::HashMap;
+pub(super) use entry::Entry;
+pub use weights::SearchWeights;
+
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use bm25::{Embedder, EmbedderBuilder, Tokenizer};
-use serde_json::Value;
-
 use super::Tool;
-use words::{Words, joined};
+use entry::{Reader, pair};
+use table::Table;
+use words::{Words, is_asking, joined, key};
 
-/// One searchable part of a tool.
-#[derive(Clone, Copy)]
-struct Field {
-    /// What a match in it counts.
-    weight: f32,
-    /// How much a longer text thins a match out (`b` of BM25; 0: not at all).
-    length_matters: f32,
-    text: fn(&Tool) -> String,
-}
-
-/// The fields and their weights. They stand on a plateau found on 456 questions to 2,834 tools: 0.1 more or less of any of them moves a question
-/// or two (`tests/catalog/recall.rs` holds the figures). Length counts nearly as in any text (`b` 0.75 is the usual value).
-const FIELDS: [Field; 4] = [
-    // A name is its author's summary in two or three words. More than the description's weight finds fewer tools: 1.5 costs three of 456.
-    Field { weight: 1.0, length_matters: 0.75, text: |tool| tool.name.clone() },
-    // The server or app: many questions name it, but it is the same for all its tools, so it only decides between servers.
-    Field { weight: 0.3, length_matters: 0.3, text: |tool| tool.source_name.clone() },
-    // The description carries most of the words that people use.
-    Field { weight: 1.0, length_matters: 0.7, text: |tool| described(tool) },
-    // Names of parameters, from trusted sources only: a stranger could win every search by a schema that nobody reads.
-    Field { weight: 0.3, length_matters: 0.3, text: parameter_names },
-];
-
-/// How soon repeating a word stops counting (`k1` of BM25, at its usual value): a stranger's tenth mention adds nothing.
-const SATURATION: f32 = 1.2;
 /// Words up to which a query is taken for a name half remembered: a tool with all of them in its name then comes before any that only speaks
 /// of them (`read` is rather `file_read` than a spreadsheet whose cells can be read).
 const SHORT_QUERY: usize = 3;
 /// More than so few words can weigh: each at most `ln` of the number of tools, times the saturated sum of the fields (under 6).
 const NAME_BONUS: f32 = 1000.0;
-/// Tools from which the usual length of a field is learnt.
-const LENGTH_SAMPLE: usize = 512;
-/// Bytes of a description that are indexed; what a longer one says later is examples and instructions.
-const INDEXED_BYTES: usize = 4096;
 /// Bytes of a query that are read: a page of text. Anything longer is not a query.
 const QUERY_BYTES: usize = 8192;
+/// Different words of a query that are looked up. The longest of 456 questions has 74.
+const QUERY_WORDS: usize = 96;
+/// Letters of the shortest part that an unknown word is taken apart into.
+const SHORTEST_PART: usize = 3;
 
 /// The index of a fixed list of tools.
 pub(super) struct SearchIndex {
     words: Arc<Words>,
-    /// For each word the tools that have it, with the word's weight there, rarity included.
-    postings: HashMap<u64, Vec<(u32, f32)>>,
+    weights: SearchWeights,
+    /// For each word the tools that have it, with its weight there, rarity not included.
+    postings: Table<(u32, f32)>,
+    /// For each pair of neighbouring words the tools that have it.
+    pairs: Table<u32>,
     /// For each word the tools that have it in their name.
-    in_names: HashMap<u64, Vec<u32>>,
+    in_names: Table<u32>,
     /// Tools by their exact id and by their exact name.
     exact: HashMap<Box<str>, Vec<u32>>,
     /// Tools by their name as one word.
@@ -69,54 +52,46 @@ pub(super) struct SearchIndex {
     order: Vec<u32>,
 }
 
-/// The `bm25` crate's view of [`Words`]: one tokenizer for four embedders.
-struct Shared(Arc<Words>);
-
-type FieldEmbedder = Embedder<u64, Shared>;
-
-impl Tokenizer for Shared {
-    fn tokenize(&self, text: &str) -> Vec<String> {
-        self.0.of(text)
-    }
-}
-
 impl SearchIndex {
-    /// Reads every tool once.
-    pub(super) fn build(tools: &[Arc<Tool>]) -> SearchIndex {
-        let words = Arc::new(Words::new());
-        let mut weights: HashMap<u64, Vec<(u32, f32)>> = HashMap::new();
-        let embedders = FIELDS.map(|field| (embedder(&field, tools, &words), field));
+    /// Reads every tool that has not been read before.
+    pub(super) fn build(tools: &[Arc<Tool>], weights: SearchWeights) -> SearchIndex {
+        let reader = Reader::new();
+        let (mut postings, mut pairs, mut in_names) =
+            (Vec::with_capacity(tools.len() * 24), Vec::with_capacity(tools.len() * 24), Vec::new());
+        let (mut exact, mut by_joined) = (HashMap::with_capacity(tools.len() * 2), HashMap::with_capacity(tools.len()));
         for (position, tool) in (0u32..).zip(tools) {
-            for (embedder, field) in &embedders {
-                index_field(embedder, field, position, tool, &mut weights);
-            }
-        }
-        for posting in weights.values_mut() {
-            let rarity = rarity(tools.len(), posting.len());
-            posting.iter_mut().for_each(|(_, weight)| *weight *= rarity);
-        }
-        let (mut exact, mut by_joined) = (HashMap::new(), HashMap::new());
-        let mut in_names: HashMap<u64, Vec<u32>> = HashMap::new();
-        for (position, tool) in (0u32..).zip(tools) {
-            for word in distinct_keys(&words.of_query(&tool.name)) {
-                in_names.entry(word).or_default().push(position);
-            }
+            let entry = tool.entry.get_or_init(|| reader.read(tool));
+            postings.extend(entry.words.iter().map(|(word, weight)| (*word, (position, *weight))));
+            pairs.extend(entry.pairs.iter().map(|pair| (*pair, position)));
+            in_names.extend(entry.name.iter().map(|word| (*word, position)));
             push(&mut exact, &tool.id, position);
             if tool.name != tool.id {
                 push(&mut exact, &tool.name, position);
             }
-            push(&mut by_joined, &joined(&tool.name), position);
+            push(&mut by_joined, &entry.joined, position);
         }
-        SearchIndex { words, postings: weights, in_names, exact, joined: by_joined, order: order(tools) }
+        SearchIndex {
+            words: reader.words,
+            weights,
+            postings: Table::new(postings, |(position, _)| *position),
+            pairs: Table::new(pairs, |position| *position),
+            in_names: Table::new(in_names, |position| *position),
+            exact,
+            joined: by_joined,
+            order: order(tools),
+        }
     }
 
-    /// Positions of the best tools for the query, best first.
-    pub(super) fn search(&self, query: &str, limit: usize) -> Vec<usize> {
+    /// Positions of the best tools for the query, best first, of those that `wanted` lets through.
+    pub(super) fn search(&self, query: &str, limit: usize, wanted: impl Fn(u32) -> bool) -> Vec<usize> {
         let query = within(query, QUERY_BYTES).trim();
+        if query.is_empty() {
+            return Vec::new();
+        }
         let mut found = self.named(query);
+        found.retain(|position| wanted(*position));
         if found.len() < limit {
-            let ranked = self.ranked(query, limit + found.len());
-            found.extend(ranked);
+            found.extend(self.ranked(query, limit + found.len(), &wanted));
             keep_first_of_each(&mut found);
         }
         found.truncate(limit);
@@ -133,9 +108,10 @@ impl SearchIndex {
         }
         let parts: Vec<&str> = query.split(|c: char| c.is_whitespace() || ",;\"'`()".contains(c)).filter(|part| !part.is_empty()).collect();
         let all_are_names = parts.iter().all(|part| self.exact.contains_key(*part));
+        let mut seen = HashSet::new();
         for part in parts {
             // `read` in a sentence is a word; `read_file` in a sentence is a name.
-            if all_are_names || is_compound(part) {
+            if seen.insert(part) && (all_are_names || is_compound(part)) {
                 let hits = self.exact.get(part).or_else(|| self.joined.get(joined(part).as_str()));
                 self.extend_sorted(&mut found, hits);
             }
@@ -150,29 +126,26 @@ impl SearchIndex {
         found[start..].sort_unstable_by_key(|position| self.order[*position as usize]);
     }
 
-    fn ranked(&self, query: &str, limit: usize) -> Vec<u32> {
-        let words = distinct_keys(&self.words.of_query(query));
-        let mut scores = vec![0.0f32; self.order.len()];
-        let mut touched: Vec<u32> = Vec::new();
-        for (position, weight) in words.iter().filter_map(|word| self.postings.get(word)).flatten() {
-            let score = &mut scores[*position as usize];
-            if *score == 0.0 {
-                touched.push(*position);
-            }
-            *score += weight;
+    fn ranked(&self, query: &str, limit: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
+        let question = Question::new(&self.words, query);
+        let mut scores = Scores::new(self.order.len());
+        for word in &question.words {
+            self.add_word(word, &question, &mut scores);
         }
-        if words.len() <= SHORT_QUERY {
-            for position in self.with_all_in_name(&words) {
-                let score = &mut scores[position as usize];
-                if *score == 0.0 {
-                    touched.push(position);
-                }
-                *score += NAME_BONUS;
+        for pair in &question.pairs {
+            let tools = self.pairs.get(*pair);
+            let weight = self.weights.pair * self.rarity(tools.len());
+            tools.iter().for_each(|position| scores.add(*position, weight));
+        }
+        if question.words.len() <= SHORT_QUERY {
+            for position in self.with_all_in_name(&question.words) {
+                scores.add(position, NAME_BONUS);
             }
         }
+        let Scores { of, mut touched, .. } = scores;
+        touched.retain(|position| wanted(*position));
         let better = |a: &u32, b: &u32| {
-            let (score_a, score_b) = (scores[*a as usize], scores[*b as usize]);
-            score_b.total_cmp(&score_a).then_with(|| self.order[*a as usize].cmp(&self.order[*b as usize]))
+            of[*b as usize].total_cmp(&of[*a as usize]).then_with(|| self.order[*a as usize].cmp(&self.order[*b as usize]))
         };
         if touched.len() > limit {
             touched.select_nth_unstable_by(limit - 1, better);
@@ -182,14 +155,56 @@ impl SearchIndex {
         touched
     }
 
+    /// Adds what a word and its synonyms count.
+    fn add_word(&self, word: &Asked, question: &Question, scores: &mut Scores) {
+        let mut weight = 1.0 + self.weights.repeated * (word.times as f32).ln();
+        if is_asking(&word.stem) {
+            weight *= self.weights.asking;
+        }
+        let own = self.postings.get(word.key);
+        let own_rarity = self.rarity(own.len());
+        own.iter().for_each(|(position, value)| scores.add(*position, weight * own_rarity * value));
+        let (share, ceiling) = match own {
+            [] => (self.weights.synonym_of_unknown, f32::INFINITY),
+            _ => (self.weights.synonym, own_rarity),
+        };
+        let of_synonym = |synonym: u64, scores: &mut Scores| {
+            let tools = if question.has(synonym) { &[] } else { self.postings.get(synonym) };
+            // A rare synonym says no more than the word that was meant.
+            let factor = weight * share * self.rarity(tools.len()).min(ceiling);
+            tools.iter().for_each(|(position, value)| scores.offer(*position, factor * value));
+        };
+        synonyms::of(word.key).iter().for_each(|synonym| of_synonym(*synonym, scores));
+        if own.is_empty() {
+            self.parts_of(&word.stem).into_iter().flatten().for_each(|part| of_synonym(part, scores));
+        }
+        scores.take_offers();
+    }
+
+    /// The two words that an unknown word is made of (`whiteboard`, where tools say `white board`), if there are such.
+    fn parts_of(&self, word: &str) -> Option<[u64; 2]> {
+        if !word.bytes().all(|byte| byte.is_ascii_lowercase()) || word.len() < SHORTEST_PART * 2 {
+            return None;
+        }
+        let known = |part: &str| Some(key(&self.words.stemmed(part))).filter(|part| !self.postings.get(*part).is_empty());
+        // The longest first part: `timetable` is `time table` and not `tim etable`.
+        (SHORTEST_PART..=word.len() - SHORTEST_PART).rev().find_map(|cut| Some([known(&word[..cut])?, known(&word[cut..])?]))
+    }
+
     /// Tools that have every one of these words in their name.
-    fn with_all_in_name(&self, words: &[u64]) -> Vec<u32> {
-        let mut lists = words.iter().map(|word| self.in_names.get(word).map_or(&[][..], Vec::as_slice));
+    fn with_all_in_name(&self, words: &[Asked]) -> Vec<u32> {
+        let mut lists = words.iter().map(|word| self.in_names.get(word.key));
         let mut common = lists.next().map_or_else(Vec::new, <[u32]>::to_vec);
         for list in lists {
             common.retain(|position| list.binary_search(position).is_ok());
         }
         common
+    }
+
+    /// How telling something is that so many of the tools have: the fewer, the more (`idf` of BM25).
+    fn rarity(&self, with_it: usize) -> f32 {
+        let (tools, with_it) = (self.order.len() as f32, with_it as f32);
+        (1.0 + (tools - with_it + 0.5) / (with_it + 0.5)).ln()
     }
 }
 
@@ -199,44 +214,92 @@ impl fmt::Debug for SearchIndex {
     }
 }
 
-fn embedder(field: &Field, tools: &[Arc<Tool>], words: &Arc<Words>) -> FieldEmbedder {
-    let step = tools.len().div_ceil(LENGTH_SAMPLE).max(1);
-    let sample: Vec<String> = tools.iter().step_by(step).map(|tool| (field.text)(tool)).filter(|text| !text.is_empty()).collect();
-    let sample: Vec<&str> = sample.iter().map(String::as_str).collect();
-    EmbedderBuilder::with_tokenizer_and_fit_to_corpus(Shared(Arc::clone(words)), &sample).k1(SATURATION).b(field.length_matters).build()
+/// A query in words.
+struct Question {
+    /// Each different word, in the query's order.
+    words: Vec<Asked>,
+    /// Neighbouring words.
+    pairs: Vec<u64>,
 }
 
-fn index_field(embedder: &FieldEmbedder, field: &Field, position: u32, tool: &Tool, weights: &mut HashMap<u64, Vec<(u32, f32)>>) {
-    // The embedder lists a repeated word once a mention, each time with the whole weight.
-    let mut embedding = embedder.embed(&(field.text)(tool)).0;
-    embedding.sort_unstable_by_key(|word| word.index);
-    embedding.dedup_by_key(|word| word.index);
-    for word in embedding {
-        let weight = word.value * field.weight;
-        let posting = weights.entry(word.index).or_default();
-        match posting.last_mut() {
-            Some((last, sum)) if *last == position => *sum += weight,
-            _ => posting.push((position, weight)),
+struct Asked {
+    key: u64,
+    stem: String,
+    times: usize,
+}
+
+impl Question {
+    fn new(words: &Words, query: &str) -> Question {
+        let stems = words.of_query(query);
+        let mut keys: Vec<u64> = stems.iter().map(|stem| key(stem)).collect();
+        let mut at: HashMap<u64, usize> = HashMap::new();
+        let mut asked: Vec<Asked> = Vec::new();
+        for (number, stem) in stems.into_iter().enumerate() {
+            if let Some(known) = at.get(&keys[number]) {
+                asked[*known].times += 1;
+            } else if asked.len() == QUERY_WORDS {
+                keys.truncate(number);
+                break;
+            } else {
+                at.insert(keys[number], asked.len());
+                asked.push(Asked { key: keys[number], stem, times: 1 });
+            }
+        }
+        let mut pairs: Vec<u64> = keys.windows(2).filter_map(|two| pair(two[0], two[1])).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        Question { words: asked, pairs }
+    }
+
+    fn has(&self, word: u64) -> bool {
+        self.words.iter().any(|asked| asked.key == word)
+    }
+}
+
+/// Sums by tool.
+struct Scores {
+    of: Vec<f32>,
+    touched: Vec<u32>,
+    /// The best of what one word's synonyms offer each tool.
+    offers: Vec<f32>,
+    offered: Vec<u32>,
+}
+
+impl Scores {
+    fn new(tools: usize) -> Scores {
+        Scores { of: vec![0.0; tools], touched: Vec::new(), offers: vec![0.0; tools], offered: Vec::new() }
+    }
+
+    /// A weight of 0 finds nothing.
+    fn add(&mut self, position: u32, weight: f32) {
+        if weight <= 0.0 {
+            return;
+        }
+        let score = &mut self.of[position as usize];
+        if *score == 0.0 {
+            self.touched.push(position);
+        }
+        *score += weight;
+    }
+
+    fn offer(&mut self, position: u32, weight: f32) {
+        if weight <= 0.0 {
+            return;
+        }
+        let offer = &mut self.offers[position as usize];
+        if *offer == 0.0 {
+            self.offered.push(position);
+        }
+        *offer = offer.max(weight);
+    }
+
+    /// Adds the offers and forgets them: one word's synonyms count once, however many of them a tool has.
+    fn take_offers(&mut self) {
+        for position in std::mem::take(&mut self.offered) {
+            let weight = std::mem::take(&mut self.offers[position as usize]);
+            self.add(position, weight);
         }
     }
-}
-
-fn described(tool: &Tool) -> String {
-    within(&tool.description, INDEXED_BYTES).to_owned()
-}
-
-fn parameter_names(tool: &Tool) -> String {
-    if !tool.source.is_trusted() {
-        return String::new();
-    }
-    let properties = tool.parameters.value().get("properties").and_then(Value::as_object);
-    properties.map_or_else(String::new, |map| map.keys().map(String::as_str).collect::<Vec<_>>().join(" "))
-}
-
-/// How telling a word is: the fewer tools have it, the more (`idf` of BM25).
-fn rarity(tools: usize, with_word: usize) -> f32 {
-    let (tools, with_word) = (tools as f32, with_word as f32);
-    (1.0 + (tools - with_word + 0.5) / (with_word + 0.5)).ln()
 }
 
 fn order(tools: &[Arc<Tool>]) -> Vec<u32> {
@@ -252,20 +315,15 @@ fn order(tools: &[Arc<Tool>]) -> Vec<u32> {
     order
 }
 
-fn distinct_keys(words: &[String]) -> Vec<u64> {
-    let mut keys: Vec<u64> = words.iter().map(|word| key(word)).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
-}
-
-fn key(word: &str) -> u64 {
-    <u64 as bm25::TokenEmbedder>::embed(word)
-}
-
 fn push(map: &mut HashMap<Box<str>, Vec<u32>>, key: &str, position: u32) {
-    if !key.is_empty() {
-        map.entry(Box::from(key)).or_default().push(position);
+    if key.is_empty() {
+        return;
+    }
+    match map.get_mut(key) {
+        Some(list) => list.push(position),
+        None => {
+            map.insert(Box::from(key), vec![position]);
+        }
     }
 }
 
@@ -286,6 +344,6 @@ fn within(text: &str, bytes: usize) -> &str {
 }
 
 fn keep_first_of_each(found: &mut Vec<u32>) {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     found.retain(|position| seen.insert(*position));
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::failure::{CallCode, CallFailure};
 use super::nearness::nearest;
-use super::search::SearchIndex;
+use super::search::{SearchIndex, SearchWeights};
 use super::text::quoted;
 use super::{SearchQuery, Source, Tool};
 
@@ -23,13 +23,15 @@ const LISTED_IDS: usize = 10;
 
 /// A fixed set of tools with unique ids.
 ///
-/// The indexes for words and bare names are made when they are first needed: a run that knows its ids pays for neither.
+/// The indexes for words and bare names are made when they are first needed: a run that knows its ids pays for neither. What the index of words
+/// reads of a tool stays with the tool: a set that shares tools with an earlier one reads the others only.
 pub struct ToolSet {
     tools: Vec<Arc<Tool>>,
     by_id: HashMap<Box<str>, usize>,
     by_name: OnceLock<HashMap<Box<str>, Vec<usize>>>,
     index: OnceLock<SearchIndex>,
     direct_bytes: OnceLock<usize>,
+    weights: SearchWeights,
 }
 
 /// Two tools with one id; the positions are those in the list the set was to be made of.
@@ -56,7 +58,14 @@ impl ToolSet {
                 return Err(DuplicateId { id: tool.id.clone(), first, second: position });
             }
         }
-        Ok(ToolSet { tools, by_id, by_name: OnceLock::new(), index: OnceLock::new(), direct_bytes: OnceLock::new() })
+        let weights = SearchWeights::default();
+        Ok(ToolSet { tools, by_id, by_name: OnceLock::new(), index: OnceLock::new(), direct_bytes: OnceLock::new(), weights })
+    }
+
+    /// The same set, whose searches weigh otherwise.
+    #[must_use]
+    pub fn with_weights(self, weights: SearchWeights) -> ToolSet {
+        ToolSet { weights, index: OnceLock::new(), ..self }
     }
 
     /// The tools, in the order they were given.
@@ -114,15 +123,25 @@ impl ToolSet {
 
     /// The same for who has limits of his own: at most so many.
     pub fn best(&self, words: &str, limit: u64) -> Vec<Arc<Tool>> {
-        let limit = usize::try_from(limit.clamp(1, MOST_ROWS)).unwrap_or(MAX_LIMIT as usize);
-        self.ranked(words, limit).into_iter().map(|position| Arc::clone(&self.tools[position])).collect()
+        self.shared(self.ranked(words, rows(limit)))
+    }
+
+    /// The best tools for a query among those that `wanted` lets through.
+    pub(super) fn matching(&self, query: &SearchQuery, wanted: impl Fn(&Tool) -> bool) -> Vec<Arc<Tool>> {
+        let limit = rows(query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT));
+        self.shared(self.index().search(&query.query, limit, |position| wanted(&self.tools[position as usize])))
+    }
+
+    fn shared(&self, positions: Vec<usize>) -> Vec<Arc<Tool>> {
+        positions.into_iter().map(|position| Arc::clone(&self.tools[position])).collect()
+    }
+
+    fn index(&self) -> &SearchIndex {
+        self.index.get_or_init(|| SearchIndex::build(&self.tools, self.weights.clone()))
     }
 
     fn ranked(&self, query: &str, limit: usize) -> Vec<usize> {
-        if query.trim().is_empty() {
-            return Vec::new();
-        }
-        self.index.get_or_init(|| SearchIndex::build(&self.tools)).search(query, limit)
+        self.index().search(query, limit, |_| true)
     }
 
     fn by_name(&self) -> &HashMap<Box<str>, Vec<usize>> {
@@ -157,6 +176,10 @@ impl ToolSet {
         };
         CallFailure::new(CallCode::UnknownTool, id, format!("there is no tool {}; {advice}", quoted(id))).with_data(json!({"near": near}))
     }
+}
+
+fn rows(limit: u64) -> usize {
+    usize::try_from(limit.clamp(1, MOST_ROWS)).unwrap_or(MAX_LIMIT as usize)
 }
 
 impl fmt::Debug for ToolSet {

@@ -146,15 +146,9 @@ fn tool<S>(entry: Entry<S>, stem: &str, schema: impl Fn(S) -> Result<Schema, Str
         let schema = schema(given).map_err(wrong)?;
         if schema.is_object() { Ok(schema) } else { Err(wrong("it is not an object".to_owned())) }
     };
-    let tool = Tool {
-        id,
-        source,
-        source_name,
-        name,
-        description: entry.description,
-        parameters: schema("parameters", entry.parameters)?,
-        output_schema: entry.output_schema.map(|given| schema("outputSchema", given)).transpose()?,
-    };
+    let parameters = schema("parameters", entry.parameters)?;
+    let mut tool = Tool::new(source, source_name, name, entry.description, parameters).with_id(id);
+    tool.output_schema = entry.output_schema.map(|given| schema("outputSchema", given)).transpose()?;
     let reply = entry.reply.map_or_else(|| Ok(Reply::example()), Reply::try_from)?;
     Ok((Arc::new(tool), reply))
 }

@@ -1,9 +1,12 @@
 //! From a text to the words that are searched for.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::decompose_canonical;
 
 /// Letters of one word that count; longer ones are no words (base64, hashes).
 const MAX_WORD_CHARS: usize = 48;
@@ -17,6 +20,13 @@ const COMMON: [&str; 62] = [
     "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "like", "me", "my", "of", "on", "or", "please", "should", "so",
     "some", "that", "the", "their", "them", "then", "there", "these", "this", "to", "us", "using", "want", "was", "we", "what", "when",
     "which", "who", "will", "with", "would", "you", "your",
+];
+
+/// Words with which a question asks, and which say little of what it asks for: stems, in order. They count less, but they count: a tool may be
+/// called `help` or `tell`.
+const ASKING: [&str; 32] = [
+    "could", "hello", "help", "here", "hey", "hi", "just", "kind", "know", "let", "look", "mani", "may", "might", "more", "most", "much",
+    "need", "now", "ok", "okay", "pleas", "realli", "right", "say", "sure", "tell", "thank", "there", "veri", "want", "wish",
 ];
 
 /// Splits texts into stemmed words. Names split where their style does: `find_symbol`, `findSymbol`, `find-symbol`, `find.symbol`.
@@ -41,10 +51,16 @@ impl Words {
         if words.is_empty() { self.collect(text, true) } else { words }
     }
 
+    /// The stem of one word.
+    pub(super) fn stemmed(&self, word: &str) -> String {
+        let mut stems = self.stems.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.stem(&mut stems, word.to_lowercase())
+    }
+
     fn collect(&self, text: &str, common_too: bool) -> Vec<String> {
         let mut stems = self.stems.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut words = Vec::new();
-        split(text, |part| match part {
+        split(&folded(text), |part| match part {
             Part::Word(word) => {
                 let lower = word.to_lowercase();
                 if common_too || COMMON.binary_search(&lower.as_str()).is_err() {
@@ -70,6 +86,41 @@ impl Words {
         }
         stem
     }
+}
+
+/// What stands for a word in the index.
+pub(super) fn key(word: &str) -> u64 {
+    <u64 as bm25::TokenEmbedder>::embed(word)
+}
+
+/// Whether a stem speaks of the asking.
+pub(super) fn is_asking(stem: &str) -> bool {
+    ASKING.binary_search(&stem).is_ok()
+}
+
+/// The text with one form for each letter: composed, full-width and ligature forms as usual ones, Latin letters without their accents. Letters
+/// of other scripts keep their marks, where the marks make other letters of them.
+fn folded(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.nfkc() {
+        let mut base = None;
+        decompose_canonical(c, |part| {
+            base.get_or_insert(part);
+        });
+        match base {
+            Some(letter) if letter.is_ascii_alphabetic() => out.push(letter),
+            _ if is_mark(c) && out.ends_with(|last: char| last.is_ascii_alphabetic()) => {}
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn is_mark(c: char) -> bool {
+    ('\u{0300}'..='\u{036f}').contains(&c)
 }
 
 enum Part<'a> {
@@ -104,7 +155,7 @@ fn kind(c: char) -> Kind {
         | '\u{1780}'..='\u{17ff}' => Kind::Unspaced,
         _ if c.is_uppercase() => Kind::Upper,
         // Marks belong to the letter before them (decomposed accents, vowel signs).
-        _ if c.is_alphanumeric() || ('\u{0300}'..='\u{036f}').contains(&c) => Kind::Lower,
+        _ if c.is_alphanumeric() || is_mark(c) => Kind::Lower,
         _ => Kind::Border,
     }
 }
@@ -152,7 +203,7 @@ fn push_pairs(run: &str, words: &mut Vec<String>) {
 /// A name as one word: small letters and digits only, so that `find_symbol`, `FindSymbol` and `find symbol` are one. Empty for a text
 /// without any.
 pub(super) fn joined(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    folded(text).chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -170,8 +221,23 @@ mod tests {
     }
 
     #[test]
-    fn the_common_words_are_in_order() {
-        assert!(COMMON.is_sorted());
+    fn the_lists_of_words_are_in_order_and_of_stems() {
+        assert!(COMMON.is_sorted() && ASKING.is_sorted());
+        let words = Words::new();
+        for word in ["Please", "kindly", "thanks", "needs", "wishes", "telling", "many", "really", "very", "mostly"] {
+            assert!(is_asking(&words.stemmed(word)), "{word}");
+        }
+    }
+
+    #[test]
+    fn accents_and_wide_letters_are_the_plain_ones_and_other_scripts_keep_their_letters() {
+        let words = Words::new();
+        for text in ["Café", "CAFE\u{301}", "ｃａｆｅ", "cafe"] {
+            assert_eq!(words.of(text), ["cafe"], "{text}");
+        }
+        assert_eq!(words.of("ﬁle"), ["file"]);
+        assert_ne!(words.of("мой"), words.of("мои"));
+        assert_ne!(words.of("が"), words.of("か"));
     }
 
     #[test]
@@ -192,7 +258,7 @@ mod tests {
     fn scripts_without_blanks_give_pairs() {
         assert_eq!(Words::new().of("查询天气"), ["查", "询", "天", "气", "查询", "询天", "天气"]);
         assert_eq!(Words::new().of("用API查"), ["用", "api", "查"]);
-        assert_eq!(Words::new().of("Sök filer"), ["sök", "filer"]);
+        assert_eq!(Words::new().of("Sök filer"), ["sok", "filer"]);
         assert_eq!(Words::new().of("Прочитать ФАЙЛ"), ["прочитать", "файл"]);
     }
 
