@@ -1,5 +1,6 @@
 //! Deadlines: whatever a child does, a run ends in time, and nothing of it is left.
 
+mod approvals;
 #[path = "../run/stand_in.rs"]
 mod stand_in;
 

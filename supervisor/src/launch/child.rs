@@ -8,7 +8,8 @@ use std::time::Duration;
 use codemode_jail::wire::{Event, RECORD_LEN, Record};
 use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, MsgFlags, recv, sendmsg};
-use nix::unistd::read;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::{Pid, read};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -67,6 +68,16 @@ impl Child {
     /// The process id, for messages and witnesses.
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// What the kernel says of its processor time and of its main thread; `None` when it cannot be told. Anybody may ask that of any process.
+    pub fn activity(&self) -> Option<(Duration, bool)> {
+        let clock = clock_getcpuclockid(Pid::from_raw(self.pid)).ok()?;
+        let cpu = Duration::from(clock_gettime(clock).ok()?);
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
+        // The name before it is the process's own choice; what follows the last bracket is not.
+        let state = stat.rsplit_once(") ")?.1.bytes().next()?;
+        Some((cpu, state == b'S'))
     }
 
     /// What the child wrote to descriptor 2 so far, its end.

@@ -18,6 +18,7 @@ use super::event::RunEvent;
 use super::limits;
 use super::report::{RunError, RunReport};
 use super::state::{Action, Event, Machine};
+use super::waiting::{Activity, LOOK_EVERY, Watch};
 use super::work::{Desk, Outcome, within_depth};
 use crate::bridge::{Bridge, Turn};
 use crate::catalog::{CallCode, CallFailure, Catalog};
@@ -37,6 +38,8 @@ const DATA_ENVELOPE_DEPTH: u32 = 3;
 pub(crate) trait Process: Send {
     /// Resolves when the process has ended; cancel-safe.
     fn exited(&mut self) -> impl Future<Output = ()> + Send;
+    /// What the kernel says of it now; `None` when it cannot be told.
+    fn activity(&self) -> Option<Activity>;
     /// Ends it and its group if need be, reaps it, accounts for it.
     fn finish(self) -> impl Future<Output = Ended> + Send;
 }
@@ -44,6 +47,11 @@ pub(crate) trait Process: Send {
 impl Process for launch::Child {
     fn exited(&mut self) -> impl Future<Output = ()> + Send {
         self.exited()
+    }
+
+    fn activity(&self) -> Option<Activity> {
+        let (cpu, sleeps) = self.activity()?;
+        Some(Activity { cpu, sleeps })
     }
 
     fn finish(self) -> impl Future<Output = Ended> + Send {
@@ -146,8 +154,17 @@ impl<P: Process> Driver<P> {
     async fn body(&mut self, alarm: &mut Alarm, cancel: &mut watch::Receiver<bool>) {
         let mut exited = false;
         let mut heard_cancel = false;
+        let mut watch = Watch::default();
+        let mut look = Alarm::new();
+        let mut next_look = None;
         while !self.machine.is_over() {
             let deadline = self.deadline();
+            if !self.machine.watches_child() {
+                next_look = None;
+                watch.forget();
+            } else if next_look.is_none() {
+                next_look = Some(Instant::now());
+            }
             let listens = self.machine.listens();
             // What ends a run comes before what keeps it busy, whoever is louder.
             let event = tokio::select! {
@@ -157,6 +174,10 @@ impl<P: Process> Driver<P> {
                     Event::Cancelled
                 }
                 () = alarm.wait(deadline) => Event::Clock,
+                () = look.wait(next_look) => {
+                    next_look = Some(Instant::now() + LOOK_EVERY);
+                    Event::ChildWaits(watch.look(self.now(), self.process.as_ref().and_then(Process::activity)))
+                }
                 () = exit_of(self.process.as_mut()), if !exited => {
                     exited = true;
                     Event::ChildExited

@@ -17,6 +17,7 @@ pub(crate) mod state;
 mod supervisor;
 mod timing;
 mod verdict;
+mod waiting;
 mod work;
 
 pub use console::LogEntry;

@@ -58,6 +58,8 @@ pub(crate) enum Event {
     ApprovalStarted { seq: u64 },
     /// It does not any more.
     ApprovalEnded { seq: u64 },
+    /// Whether the child itself was seen to wait, just now. Said only while it is asked for ([`Machine::watches_child`]).
+    ChildWaits(bool),
     /// The body's answer.
     Answered(Answer),
     /// The child broke the wire.
@@ -122,6 +124,8 @@ pub(crate) struct Machine {
     /// What log entries told so far have cost; no more than the console keeps is told, so that events nobody takes stay bounded.
     told_log_bytes: usize,
     clock: Option<WallClock>,
+    /// Whether the child was seen to wait, and nothing has gone to it since.
+    child_waits: bool,
     timing: Timing,
     body_start: Option<Duration>,
     peak_rss_bytes: u64,
@@ -140,6 +144,7 @@ impl Machine {
             watched,
             told_log_bytes: 0,
             clock: None,
+            child_waits: false,
             timing: Timing::default(),
             body_start: None,
             peak_rss_bytes: 0,
@@ -150,6 +155,11 @@ impl Machine {
     /// Whether frames of the child are still of interest.
     pub(crate) fn listens(&self) -> bool {
         matches!(self.phase, Phase::Running | Phase::Leaving { .. })
+    }
+
+    /// Whether it matters now if the child waits or computes: see [`Event::ChildWaits`].
+    pub(crate) fn watches_child(&self) -> bool {
+        self.phase == Phase::Running && self.requests.only_approvals_open()
     }
 
     /// Whether [`Action::Finish`] has been given.
@@ -222,6 +232,10 @@ impl Machine {
             Event::Settled { seq, result } => self.settle(now, seq, result),
             Event::ApprovalStarted { seq } => self.approval(now, seq, true),
             Event::ApprovalEnded { seq } => self.approval(now, seq, false),
+            Event::ChildWaits(waits) => {
+                self.child_waits = waits;
+                self.adjust_clock(now);
+            }
             Event::Answered(answer) => {
                 self.conclude(now, answer);
                 self.phase = Phase::Answered { until: now + limits::grace(&self.limits) };
@@ -319,6 +333,8 @@ impl Machine {
     }
 
     fn asked(&mut self, now: Duration, ask: Ask, over_budget: bool) {
+        // Who asks was not waiting.
+        self.child_waits = false;
         let seq = self.open(now, &ask);
         match requests::refusal(&ask, over_budget, &self.limits) {
             Some(failure) => self.settle(now, seq, Err(failure)),
@@ -353,6 +369,7 @@ impl Machine {
             // Who has left, or is about to, hears nothing any more.
             if self.phase == Phase::Running {
                 self.actions.push(Action::Reply { seq, result });
+                self.child_waits = false;
             }
         }
         self.adjust_clock(now);
@@ -365,11 +382,12 @@ impl Machine {
         self.adjust_clock(now);
     }
 
-    /// The clock stands still exactly while approvals are open and nothing else is: then the child can only wait. A body that computes
-    /// beside an approval gains no CPU time by it, that limit goes on.
+    /// The clock stands still exactly while approvals are open, nothing else is, and the child itself was seen to wait: a body that computes beside an
+    /// approval pays for it with its own time.
     fn adjust_clock(&mut self, now: Duration) {
+        let stands = self.requests.only_approvals_open() && self.child_waits;
         if let Some(clock) = &mut self.clock {
-            if self.requests.only_approvals_open() { clock.pause(now) } else { clock.resume(now) }
+            if stands { clock.pause(now) } else { clock.resume(now) }
         }
     }
 

@@ -74,6 +74,11 @@ impl Process for Fake {
         }
     }
 
+    fn activity(&self) -> Option<Activity> {
+        // A task, which the kernel knows nothing of.
+        None
+    }
+
     async fn finish(self) -> Ended {
         self.0.abort();
         let status = self.1.unwrap_or(ExitStatus::Signaled(9));

@@ -84,7 +84,11 @@ fn the_clock_stands_still_only_while_approvals_alone_are_open() {
     machine.handle(ms(2), ask_call());
     machine.handle(ms(101), Event::ApprovalStarted { seq: 1 });
     assert_eq!(machine.deadline(), Some(ms(1001)), "another call is open");
-    machine.handle(ms(201), settled(2, true));
+    assert!(!machine.watches_child());
+    machine.handle(ms(181), settled(2, true));
+    assert!(machine.watches_child());
+    assert_eq!(machine.deadline(), Some(ms(1001)), "the answer may have woken the child");
+    machine.handle(ms(201), Event::ChildWaits(true));
     assert_eq!(machine.deadline(), Some(ms(5000)), "only the ceiling is left");
     machine.handle(ms(3000), Event::Clock);
     machine.handle(ms(3201), Event::ApprovalEnded { seq: 1 });
@@ -94,6 +98,23 @@ fn the_clock_stands_still_only_while_approvals_alone_are_open() {
     let report = machine.into_report(None);
     assert_eq!(report.error.unwrap().code, ErrorCode::Timeout);
     assert_eq!((report.timing.approval, report.timing.tool), (ms(3100), ms(4000)));
+}
+
+#[test]
+fn a_child_that_computes_beside_an_approval_pays_with_its_own_time() {
+    let mut machine = running();
+    machine.handle(ms(1), ask_call());
+    machine.handle(ms(1), Event::ApprovalStarted { seq: 1 });
+    assert_eq!(machine.deadline(), Some(ms(1001)), "nobody has looked");
+    machine.handle(ms(101), Event::ChildWaits(true));
+    assert_eq!(machine.deadline(), Some(ms(5000)));
+    machine.handle(ms(501), Event::ChildWaits(false));
+    assert_eq!(machine.deadline(), Some(ms(1401)), "400 ms were waiting");
+    machine.handle(ms(601), Event::ChildWaits(true));
+    machine.handle(ms(701), ask_call());
+    assert_eq!(machine.deadline(), Some(ms(1501)), "who asks was awake");
+    let actions = machine.handle(ms(1501), Event::Clock);
+    assert!(actions.iter().any(|action| matches!(action, Action::Kill)));
 }
 
 #[test]
@@ -146,6 +167,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => seq.clone().prop_map(Op::Stepped),
         8 => (seq.clone(), any::<bool>()).prop_map(|(seq, ok)| Op::Settled(seq, ok)),
         6 => (seq, any::<bool>()).prop_map(|(seq, on)| Op::Approval(seq, on)),
+        4 => any::<bool>().prop_map(Op::ChildWaits),
         1 => any::<bool>().prop_map(Op::Answered),
         1 => Just(Op::Violation),
         1 => Just(Op::BridgeClosed),
