@@ -13,6 +13,8 @@ const { writeSync } = fs;
 const exit = process.reallyExit.bind(process);
 const { parse, stringify } = JSON;
 const { alloc, concat, from } = Buffer;
+// The bridge's buffers have no methods.
+const { set, utf8Slice } = Buffer.prototype;
 
 const limits = {
   inFlight: 2, requests: 1024, argsBytes: 1 << 20, valueBytes: 1 << 20, bodyBytes: 1 << 18, consoleEntryBytes: 8192, consoleFloodBytes: 1 << 24,
@@ -69,12 +71,12 @@ const fakeFs = {
       writeSync(2, 'cache: the bundle waits for a frame that nobody sends\n');
       exit(1);
     }
-    bytes.set(input.subarray(0, size), at);
+    set.call(bytes, input.subarray(0, size), at);
     input = input.subarray(size);
     return size;
   },
   writeBuffer(fd, bytes, at, length) {
-    if (fd === 3) answer(parse(bytes.utf8Slice(at + 4, at + length)));
+    if (fd === 3) answer(parse(utf8Slice.call(bytes, at + 4, at + length)));
     return length;
   },
 };

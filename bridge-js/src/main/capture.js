@@ -5,10 +5,21 @@
 const { bind, call } = Function.prototype;
 const uncurry = bind.bind(call);
 
+/**
+ * What our buffers inherit from in place of `Buffer.prototype`: an object that nobody else can reach. A look-up on one of them, also one of Node's own, ends here;
+ * through `Uint8Array.prototype` a lost main realm would be handed the frames.
+ */
+const views = Object.getPrototypeOf(Uint8Array.prototype);
+const bytes = Object.create(null);
+for (const name of ['length', 'byteLength', 'byteOffset', 'buffer']) Object.defineProperty(bytes, name, Object.getOwnPropertyDescriptor(views, name));
+Object.freeze(bytes);
+const { setPrototypeOf } = Reflect;
+
 export const capture = ({ require, process }) => {
   const { internalBinding } = require('internal/test/binding');
   const fs = internalBinding('fs');
   const buffer = Buffer.prototype;
+  const { allocUnsafeSlow } = Buffer;
   return {
     process,
     vm: require('vm'),
@@ -26,7 +37,12 @@ export const capture = ({ require, process }) => {
       moduleWrap: internalBinding('module_wrap'),
     },
     byteLength: Buffer.byteLength,
-    allocate: Buffer.allocUnsafeSlow,
+    allocate: (size) => {
+      const made = allocUnsafeSlow(size);
+      setPrototypeOf(made, bytes);
+      return made;
+    },
+    clear: uncurry(Uint8Array.prototype.fill),
     utf8Slice: uncurry(buffer.utf8Slice),
     utf8Write: uncurry(buffer.utf8Write),
     copy: uncurry(Uint8Array.prototype.copyWithin),

@@ -5,13 +5,13 @@ const BRIDGE = 3;
 const SMALL = 64 * 1024;
 
 export const makeFrames = (take) => {
-  const { read, writeBuffer, allocate, byteLength, utf8Slice, utf8Write, copy, setBytes, part } = take;
+  const { read, writeBuffer, allocate, clear, byteLength, utf8Slice, utf8Write, copy, setBytes, part } = take;
   const one = allocate(1);
   const input = allocate(SMALL);
   const output = allocate(SMALL);
   // Pages are touched here and not first in a fork.
-  input.fill(0);
-  output.fill(0);
+  clear(input, 0);
+  clear(output, 0);
   let start = 0;
   let end = 0;
 
@@ -96,8 +96,10 @@ export const makeFrames = (take) => {
 
   const send = (text) => {
     // Three bytes a unit is the most UTF-8 takes.
-    const bytes = text.length * 3 + 4 <= SMALL ? output : allocate(byteLength(text) + 4);
-    const length = utf8Write(bytes, text, 4, bytes.length - 4);
+    const fits = text.length * 3 + 4 <= SMALL;
+    const size = fits ? SMALL : byteLength(text) + 4;
+    const bytes = fits ? output : allocate(size);
+    const length = utf8Write(bytes, text, 4, size - 4);
     bytes[0] = length >>> 24;
     bytes[1] = length >>> 16;
     bytes[2] = length >>> 8;
