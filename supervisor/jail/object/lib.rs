@@ -14,6 +14,7 @@
 mod behind;
 mod gate;
 mod hooks;
+mod image;
 mod nr;
 mod probe;
 mod root;

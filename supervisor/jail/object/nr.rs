@@ -6,7 +6,9 @@ mod numbers {
     pub const WRITE: i64 = 1;
     pub const MMAP: i64 = 9;
     pub const MPROTECT: i64 = 10;
+    pub const MUNMAP: i64 = 11;
     pub const RT_SIGPROCMASK: i64 = 14;
+    pub const MREMAP: i64 = 25;
     pub const MADVISE: i64 = 28;
     pub const SOCKET: i64 = 41;
     pub const CONNECT: i64 = 42;
@@ -81,6 +83,8 @@ mod numbers {
     pub const SOCKET: i64 = 198;
     pub const CONNECT: i64 = 203;
     pub const SENDTO: i64 = 206;
+    pub const MUNMAP: i64 = 215;
+    pub const MREMAP: i64 = 216;
     pub const CLONE: i64 = 220;
     pub const EXECVE: i64 = 221;
     pub const MMAP: i64 = 222;

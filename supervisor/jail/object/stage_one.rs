@@ -6,7 +6,7 @@
 
 use crate::sys::{self, Errno, Once};
 use crate::wire::{Event, FLAG_PROBE, FLAG_TEMPLATE, PLAN_MAX, Plan, Record, Step};
-use crate::{EXIT_NOT_JAILED, probe, root};
+use crate::{EXIT_NOT_JAILED, image, probe, root};
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -75,6 +75,11 @@ pub fn run(envp: *mut *mut c_char) {
         sys::scrub_environment(envp);
         tell(Event::Step(Step::Descriptors), 0, 0);
     }
+    // Before the step that forbids new executable memory, and while there is no filter.
+    let (moved, unmoved) = match if is_template() { image::move_to_huge_pages() } else { Ok(0) } {
+        Ok(bytes) => (bytes, 0),
+        Err((bytes, errno)) => (bytes, errno),
+    };
     step(&plan, Step::Identity, || identity(&plan));
     // Both steps need a user and a mount namespace; either can be asked for alone.
     let spaces = if plan.steps & (Step::Namespaces.bit() | Step::EmptyRoot.bit()) == 0 { Ok(()) } else { namespaces(&plan) };
@@ -89,7 +94,7 @@ pub fn run(envp: *mut *mut c_char) {
     step(&plan, Step::NoExecMemory, || one(sys::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN)));
     step(&plan, Step::ParentDeath, || parent_death(&plan));
     step(&plan, Step::StartupFilter, || one(sys::install_filter(plan.startup, false)));
-    tell(Event::StageOne, 0, 0);
+    tell(Event::StageOne, unmoved, moved);
     if plan.flags & FLAG_PROBE != 0 {
         probe::run(&plan, envp);
     }

@@ -152,7 +152,13 @@ impl Reports {
                 Event::Step(step) if self.came.iter().all(|(came, ..)| *came != step) => {
                     self.came.push((step, record.errno, record.detail))
                 }
-                Event::StageOne if !self.stage_one => self.stage_one = true,
+                Event::StageOne if !self.stage_one => {
+                    self.stage_one = true;
+                    if record.errno != 0 {
+                        let why = io::Error::from_raw_os_error(i32::try_from(record.errno).unwrap_or(libc::EIO));
+                        tracing::info!(%why, "a template's code stays in small pages: its forks will take longer");
+                    }
+                }
                 event if event == wanted && self.stage_one => return Ok(()),
                 Event::Abort => return Err(Trouble::Ended),
                 _ => return Err(Trouble::Garbage),

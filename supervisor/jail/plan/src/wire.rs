@@ -295,7 +295,8 @@ impl<'a> Plan<'a> {
 pub enum Event {
     /// One step was taken: errno 0, or what the kernel said. `detail` tells which part of the step, counted from 1.
     Step(Step),
-    /// Stage 1 is over; `main()` comes next.
+    /// Stage 1 is over; `main()` comes next. `detail` is how many bytes of its code a template has in huge pages, `errno` why it is not all: a matter of
+    /// speed, no step.
     StageOne,
     /// Node has booted and waits at the gate.
     Gate,
