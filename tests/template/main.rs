@@ -4,6 +4,7 @@
 //! alone. Figures that only an optimised build can keep are wider in a debug build; `CODEMODE_LONG=1` turns on full lengths there.
 
 mod arming;
+mod code;
 mod ends;
 mod endurance;
 mod limits;
