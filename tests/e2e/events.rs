@@ -117,6 +117,7 @@ fn events_come_in_the_order_in_which_things_happen() {
                 RunEvent::Gate { seq, taken } => format!("{:?} {seq}", taken.step),
                 RunEvent::CallSent { seq, id } => format!("sent {seq} {id}"),
                 RunEvent::CallEnded(entry) => format!("ended {} {:?}", entry.seq, entry.state),
+                RunEvent::Concluded { value, error: None, .. } => format!("came to {}", value.text()),
                 RunEvent::Ended { code } => format!("over {code:?}"),
                 other => format!("unexpected {other:?}"),
             });
@@ -138,6 +139,7 @@ fn events_come_in_the_order_in_which_things_happen() {
             "Redaction 2",
             "ended 2 Ok",
             "log two",
+            "came to 3",
             "over None",
         ];
         assert_eq!(told, wanted);

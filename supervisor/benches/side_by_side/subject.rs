@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use codemode::catalog::Catalog;
 use codemode::launch::{LaunchConfig, LauncherChoice, LauncherKind, WallStatus};
-use codemode::{RunReport, Supervisor};
+use codemode::{RunEvent, RunReport, Supervisor};
 
 use crate::PAUSE;
 use crate::catalogs::Catalogs;
@@ -40,7 +40,8 @@ pub struct Subject {
     version: String,
     template: Supervisor,
     spawn: Supervisor,
-    times: BTreeMap<Work, Figures>,
+    /// Until the value is there, and until the report is: the child has been reaped by then.
+    times: BTreeMap<Work, [Figures; 2]>,
     /// By how many of them wait: the fewer there are, the fewer share what all have.
     memory: BTreeMap<usize, Figures>,
     rates: BTreeMap<usize, Figures>,
@@ -98,19 +99,28 @@ impl Subject {
 
     /// Does one piece of work, with the clock on.
     pub async fn once(&mut self, work: Work, catalogs: &Catalogs) {
-        let took = if work == Work::Plain { plain(&self.node) } else { self.run(work, catalogs).await };
-        self.times.entry(work).or_default().add(took * 1e3);
+        let took = if work == Work::Plain { [plain(&self.node); 2] } else { self.run(work, catalogs).await };
+        for (figures, took) in self.times.entry(work).or_default().iter_mut().zip(took) {
+            figures.add(took * 1e3);
+        }
     }
 
-    async fn run(&mut self, work: Work, catalogs: &Catalogs) -> f64 {
+    async fn run(&mut self, work: Work, catalogs: &Catalogs) -> [f64; 2] {
         let supervisor = if work.way() == LauncherKind::Spawn { &self.spawn } else { &self.template };
         let catalog: Arc<dyn Catalog> = if work == Work::ThreeRequests { catalogs.large.clone() } else { catalogs.demo.clone() };
         let (request, value) = work.request();
         let forks = self.waiting().await;
         let started = processes::started_as(&self.node);
         let began = Instant::now();
-        let report = supervisor.run(request, catalog).await;
-        let took = began.elapsed().as_secs_f64();
+        let mut run = supervisor.start(request, catalog);
+        let mut until_value = None;
+        while let Some(event) = run.event().await {
+            if matches!(event, RunEvent::Concluded { .. }) {
+                until_value = Some(began.elapsed().as_secs_f64());
+            }
+        }
+        let report = run.report().await;
+        let until_report = began.elapsed().as_secs_f64();
         check(&report, work, value);
         let gone: Vec<Identity> = forks.difference(&processes::forks_of(&self.node)).copied().collect();
         // Whatever served a run is reaped when the report is there.
@@ -132,7 +142,7 @@ impl Subject {
         for identity in gone {
             assert!(self.used.insert(identity), "{identity:?} was there, gone, and there again");
         }
-        took
+        [until_value.expect("every run is concluded"), until_report]
     }
 
     /// The forks that wait now: at least one, for that is what the pause is for.
@@ -175,13 +185,24 @@ impl Subject {
         for (work, figures) in &self.times {
             let target = work.target(major).map_or(Target::None, Target::AtMost);
             let lends = self.lent as f64 > LENT_AT_MOST * self.demanded as f64;
-            rows.push(if *work == Work::OnDemand && lends {
-                Row::missing(work.words(), Unit::Milliseconds, Target::None, "not here: this host lends limits to a waiting fork")
+            if *work == Work::OnDemand && lends {
+                rows.push(Row::missing(
+                    work.words(),
+                    Unit::Milliseconds,
+                    Target::None,
+                    "not here: this host lends limits to a waiting fork",
+                ));
+                continue;
+            }
+            let [value, report] = figures;
+            if matches!(work, Work::Spawn | Work::Plain) {
+                rows.push(Row::of(work.words(), Unit::Milliseconds, report, target));
             } else {
-                Row::of(work.words(), Unit::Milliseconds, figures, target)
-            });
+                rows.push(Row::of(work.words(), Unit::Milliseconds, value, target));
+                rows.push(Row::of("  and its report, the child reaped", Unit::Milliseconds, report, target));
+            }
         }
-        let median = |work| self.times.get(&work).map_or(f64::NAN, Figures::median);
+        let median = |work| self.times.get(&work).map_or(f64::NAN, |[_, report]| report.median());
         let mut ratio = Figures::default();
         ratio.add(median(Work::Spawn) / median(Work::Plain));
         rows.push(Row::of("return 1, spawn way / node -e 0 (of medians)", Unit::Times, &ratio, Target::AtMost(1.25)));

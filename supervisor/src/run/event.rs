@@ -1,10 +1,11 @@
 //! What a run tells while it goes on.
 
+use codemode_protocol::{JsonText, ValueType};
 use serde::Serialize;
 
 use super::console::LogEntry;
 use super::ledger::{CallEntry, Method};
-use super::report::ErrorCode;
+use super::report::{ErrorCode, RunError};
 use crate::gate::StepTaken;
 use crate::launch::Isolation;
 
@@ -56,6 +57,17 @@ pub enum RunEvent {
     },
     /// A request has its final state.
     CallEnded(CallEntry),
+    /// What the run came to, as the report will have it: this never changes any more, and every request has its final state. The child's end, its reaping and the
+    /// rest of the report follow. For a caller who need not wait for them.
+    #[serde(rename_all = "camelCase")]
+    Concluded {
+        /// As in the report.
+        value: JsonText,
+        /// As in the report.
+        value_type: ValueType,
+        /// As in the report.
+        error: Option<Box<RunError>>,
+    },
     /// The child is gone and the report is there.
     Ended {
         /// The class of the error, if there is one.

@@ -426,8 +426,14 @@ impl Machine {
         if self.verdict.is_some() {
             return;
         }
+        let told = self.watched.then(|| RunEvent::Concluded {
+            value: answer.value.clone(),
+            value_type: answer.value_type,
+            error: answer.error.clone().map(Box::new),
+        });
         self.verdict = Some(answer);
         self.close_calls(now);
+        self.actions.extend(told.map(Action::Tell));
     }
 
     fn close_calls(&mut self, now: Duration) {

@@ -354,7 +354,7 @@ async fn events_come_in_order_and_end_with_the_end() {
         names.push(event.get("step").unwrap_or(&event["event"]).as_str().unwrap().to_owned());
     }
     let before = ["started", "confined", "call_queued", "policy", "arguments", "hooks", "approval", "call_sent"];
-    let after = ["call", "output", "redaction", "call_ended", "ended"];
+    let after = ["call", "output", "redaction", "call_ended", "concluded", "ended"];
     assert_eq!(names, [&before[..], &after[..]].concat());
 }
 

@@ -150,6 +150,7 @@ pub(crate) fn ends_once_for_its_first_reason(ops: &[(Op, u64)]) {
     let code = report.error.as_ref().map(|error| error.code);
     assert_ne!(code, Some(ErrorCode::InternalError));
     assert_eq!(report.ok, code.is_none());
+    assert_eq!(seen.concluded, Some((report.value.text().to_owned(), code)), "told as it is reported");
     if let Some(reason) = reason {
         assert_eq!(code, reason);
     }
@@ -203,6 +204,7 @@ struct Seen {
     kills: usize,
     finishes: usize,
     closed: bool,
+    concluded: Option<(String, Option<ErrorCode>)>,
     queued: BTreeSet<u64>,
     dispatched: BTreeSet<u64>,
     replied: BTreeSet<u64>,
@@ -228,6 +230,10 @@ impl Seen {
                     assert!(self.queued.contains(&seq) && !self.ended.contains_key(&seq), "told of {seq} after its end");
                 }
                 Action::Tell(RunEvent::CallEnded(entry)) => assert_eq!(self.ended.insert(entry.seq, entry.state), None, "one final state"),
+                Action::Tell(RunEvent::Concluded { value, error, .. }) => {
+                    let told = (value.text().to_owned(), error.map(|error| error.code));
+                    assert_eq!(self.concluded.replace(told), None, "concluded twice");
+                }
                 Action::Tell(_) => {}
                 Action::Finish => self.finishes += 1,
             }

@@ -23,7 +23,7 @@ fn code(machine: Machine) -> Option<ErrorCode> {
 fn an_answer_stands_whatever_the_child_does_after_it() {
     let mut machine = running();
     let actions = machine.handle(ms(5), returned());
-    assert!(matches!(actions[..], [Action::CloseBridge]), "{actions:?}");
+    assert!(matches!(actions[..], [Action::Tell(RunEvent::Concluded { error: None, .. }), Action::CloseBridge]), "{actions:?}");
     machine.handle(ms(6), Event::ChildExited);
     machine.handle(ms(7), ended(ExitStatus::Signaled(31)));
     let report = machine.into_report(None);
@@ -72,7 +72,7 @@ fn a_child_that_closes_its_bridge_and_lives_on_has_broken_the_wire() {
     machine.handle(ms(5), Event::BridgeClosed);
     assert!(machine.handle(ms(50), Event::Clock).is_empty());
     let actions = machine.handle(ms(105), Event::Clock);
-    assert!(matches!(actions[..], [Action::Kill]), "{actions:?}");
+    assert!(matches!(actions[..], [Action::Tell(RunEvent::Concluded { .. }), Action::Kill]), "{actions:?}");
     machine.handle(ms(106), ended(ExitStatus::Signaled(9)));
     assert_eq!(code(machine), Some(ErrorCode::ProtocolViolation));
 }
@@ -123,7 +123,9 @@ fn nobody_waits_for_an_approval_beyond_the_ceiling() {
     machine.handle(ms(1), ask_call());
     machine.handle(ms(2), Event::ApprovalStarted { seq: 1 });
     let actions = machine.handle(ms(5000), Event::Clock);
-    assert!(matches!(actions[..], [Action::Tell(RunEvent::CallEnded(_)), Action::Kill]), "{actions:?}");
+    let [Action::Tell(RunEvent::CallEnded(_)), Action::Tell(RunEvent::Concluded { .. }), Action::Kill] = actions[..] else {
+        panic!("{actions:?}");
+    };
 }
 
 #[test]
