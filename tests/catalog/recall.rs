@@ -3,7 +3,7 @@
 //! The tools and the 456 questions are third-party data kept outside the repository: `tools/catalog.json` and `tools/queries-dev.jsonl` in the
 //! folder that `CODEMODE_DATA` names (`../shared/data` beside the repository without it). `questions.jsonl` beside this file has questions of our
 //! own to the MCP servers among them, worded so that they share few words with the tools. Measured with the present weights: 0.950 of the questions
-//! have their tool among the first eight rows, 0.943 among the first five, 0.794 in the first; the mean reciprocal rank is 0.854. The whole
+//! have their tool among the first eight rows, 0.941 among the first five, 0.794 in the first; the mean reciprocal rank is 0.853. The whole
 //! table comes from `cargo bench -p codemode --bench search`.
 
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ use super::repository;
 const FLOORS: [(usize, f64); 3] = [(1, 0.77), (5, 0.925), (8, 0.94)];
 /// The mean of 1 / place must be so much.
 const FLOOR_MRR: f64 = 0.84;
-/// The share of our own questions whose tool must be among the first eight: without synonyms it is 0.49.
+/// The share of our own questions whose tool must be among the first eight: without synonyms it is 0.53.
 const FLOOR_OWN: f64 = 0.58;
 
 #[derive(Deserialize)]
