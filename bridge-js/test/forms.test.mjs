@@ -57,6 +57,7 @@ const values = [
   ['assertions at the end of a line', 'const x = 1 as const\n;[1].map(String)\nlet y = x as number\n[y] = [5]\nreturn y', 5],
   ['satisfies, generics in calls, optional chains', 'const m = new Map<string, number[]>(); m.set("a", [1]); const s = { a: 1 } satisfies Record<string, number>; return [m.get("a")!.length, s?.a!, ((x: unknown): x is string => true)(1)]', [1, 1, true]],
   ['overloads and this parameters', 'function g(x: string): string;\nfunction g(x: number): number;\nfunction g(this: void, x: any) { return x }\nreturn g(1)', 1],
+  ['imports of types', 'import type { X } from "y";\nimport type Z from "z"\nconst a: X = 1; return a', 1],
   ['declare and type-only statements', 'declare const zzz: number;\ntype Q<T> = T extends string ? 1 : 2;\nlet v!: string;\nreturn typeof v', 'undefined'],
 ];
 
@@ -73,9 +74,35 @@ const refused = [
   [`${fence}js\n\n${fence}`, 'invalid_body', /nothing in it/],
   [`${fence}js\n1\n${fence}\n\n${fence}js\n2\n${fence}`, 'invalid_body', /several/],
   [`First:\n${fence}js\n1\n${fence}\nthen:\n${fence}js\n2\n${fence}`, 'invalid_body', /several/],
-  [`Here you are:\n${fence}js\nreturn 1\n${fence}`, 'syntax_error', /text around/, 1],
-  [`${fence}js\nreturn 1\n${fence}\nHope it helps`, 'syntax_error', /after the fenced/, 4],
-  ['return (', 'syntax_error', /Unexpected/, 1],
+  [`Here you are:\n${fence}js\nreturn 1\n${fence}`, 'syntax_error', /text around a fenced block; send only the code/, 1],
+  [`${fence}js\nreturn 1\n${fence}\nHope it helps`, 'syntax_error', /text around a fenced block; send only the code/, 4],
+  ['return (', 'syntax_error', /Unexpected end of the body: '\(' of line 1 is never closed/, 1],
+  ['async () => {\n  const x = 1;\n  return x;\n\n', 'syntax_error', /Unexpected end of the body: '\{' of line 1 is never closed/, 3, 12],
+  ['const a = 1\nconst b = a +\n', 'syntax_error', /something is missing behind '\+'/, 2, 14],
+  ['const s = `abc\nreturn s', 'syntax_error', /backtick is never closed/, 1, 11],
+  ['f()\n/* open', 'syntax_error', /Unterminated comment/, 2, 1],
+  ['const a = {\n  b: [1, 2,\n  c: 3\n};', 'syntax_error', /'\[' of line 2 must be closed first/, 4],
+  ['f("x", {a: 1};', 'syntax_error', /'\(' of line 1 is not closed yet/, 1, 14],
+  ['const o = { a: 1 b: 2 }', 'syntax_error', /comma.* is missing between '1' and it/, 1, 18],
+  ['return 1 2', 'syntax_error', /semicolon is missing between '1' and it/, 1, 10],
+  ['[1].map(x => await f(x))', 'syntax_error', /not async; write `async`/, 1],
+  ['function f() { await g() }\nreturn f()', 'syntax_error', /not async; write `async`/, 1],
+  ['const n: number = 3;\nconst m: string[] = [1, 2;\nreturn n', 'syntax_error', /'\[' of line 2 is not closed yet/, 2],
+  ['return \u201chello\u201d', 'syntax_error', /plain quote/, 1, 8],
+  ['const x = 1;\u200b', 'syntax_error', /invisible/, 1, 13],
+  ['{ tool: "demo:echo", args: { a: 1 } }', 'syntax_error', /put `return` before it/, 1],
+  ['Search for echo and call it', 'syntax_error', /prose/, 1],
+  ['SELECT * FROM t WHERE', 'syntax_error', /SQL/, 1],
+  ['openclaw tools call demo:echo', 'syntax_error', /shell/, 1],
+  ['export FOO=bar', 'syntax_error', /shell/, 1],
+  ['x = [i for i in range(3)]', 'syntax_error', /Python/, 1],
+  ['<tool_call>{"name":"x"}</tool_call>', 'syntax_error', /markup/, 1],
+  [`${fence}json\n{"a":1}\n${fence}`, 'syntax_error', /JSON/, 2],
+  [`${fence}bash\nls -la\n${fence}`, 'syntax_error', /marked bash/, 1],
+  [`${fence}python\nprint("x")\n${fence}`, 'syntax_error', /marked python/, 1],
+  ['import.meta.url', 'syntax_error', /modules are not available/, 1],
+  ['export * from "x"', 'syntax_error', /export is refused/, 1],
+  ['import type { X } from "y"; import z from "z"; return 1', 'syntax_error', /import is refused/, 1],
   ['const a = 1;\nconst b = 2;\nconst c = ;', 'syntax_error', /Unexpected/, 3],
   ['}', 'syntax_error', /Unexpected/, 1],
   ['}); evil(); (async()=>{', 'syntax_error', /Unexpected/, 1],
@@ -96,13 +123,14 @@ const refused = [
   [`${'('.repeat(20_000)}1${')'.repeat(20_000)}`, 'syntax_error', /nested too deeply/],
 ];
 
-for (const [body, code, message, line] of refused) {
+for (const [body, code, message, line, column] of refused) {
   test(`refused: ${JSON.stringify(body).slice(0, 60)}`, () => {
     const { ok, error } = prepare(body);
     assert.equal(ok, false);
     assert.equal(error.code, code);
     assert.match(error.message, message);
     if (line !== undefined) assert.equal(error.line, line);
+    if (column !== undefined) assert.equal(error.column, column);
   });
 }
 

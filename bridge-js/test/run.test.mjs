@@ -297,6 +297,57 @@ test('a getter of arguments may itself call', async () => {
   assert.deepEqual(run.calls.map((call) => call.id), ['noop', 'echo']);
 });
 
+test('advice knows the global object, wrong namespaces, tools as methods and a forgotten await', async () => {
+  const cases = {
+    'globalThis.fetch("x")': /no network/, 'return globalThis.process.env': /no files/, 'window.fetch("x")': /globalThis/,
+    'await openclaw.search("x")': /openclaw\.tools has search/, 'await openclaw.tools.get_weather({})': /tools are not methods.*search\("get_weather"\)/,
+    'await openclaw.demo.echo({})': /tools are not properties/, 'await get_weather({})': /search\("get_weather"\)/,
+    'const rows = openclaw.tools.search("echo"); return rows.map((r) => r.id)': /search gives a promise.*not awaited/,
+    'const rows = openclaw.tools.search("echo"); return rows[0].id': /not awaited/, 'for (const r of openclaw.tools.search("echo")) r': /not awaited/,
+    'const r = await openclaw.tools.call("echo", {}); return r.content[0].text': /value of the tool itself/,
+    'return JSON.parse(await openclaw.tools.call("echo", {}))': /object already/, 'return True': /`true`/, 'print(1)': /console\.log/,
+  };
+  for (const [body, advice] of Object.entries(cases)) assert.match((await failure(body)).message, advice, body);
+});
+
+test('a forgotten await that fails nothing is told in the log', async () => {
+  const warned = async (body) => (await runBody(body)).logs.map((entry) => `${entry.level}: ${entry.text}`);
+  assert.match((await warned('const r = openclaw.tools.call("echo", { a: 1 }); return r.a'))[0], /^warn: the body returned nothing; .*not awaited/);
+  assert.match((await warned('return [new Promise(() => {}), new Promise(() => {})]'))[0], /^warn: the returned value holds 2 promises/);
+  for (const fine of ['await openclaw.tools.call("noop")', 'const p = openclaw.tools.call("noop"); await p', 'const p = openclaw.tools.call("noop"); await Promise.all([p])', 'return 1']) {
+    assert.deepEqual(await warned(fine), [], fine);
+  }
+});
+
+test('a name that is not defined is placed where it stands', async () => {
+  const cases = [
+    ['return [\n 1,\n fetch("x")\n]', 3, 2],
+    ['return { fetch: "fetch", // fetch\n  a: fetch }', 2, 6],
+    ['const x = {\n a: 1,\n b: process.env.X,\n};', 3, 5],
+    ['return await fetch("x")', 1, 14],
+    ['return globalThis.nosuch || nosuch', 1, 29],
+  ];
+  for (const [body, line, column] of cases) {
+    const error = await failure(body);
+    assert.deepEqual([error.line, error.column], [line, column], body);
+    assert.ok(error.stack.includes(`body.js:${line}:${column}`), error.stack);
+  }
+});
+
+test('aggregated and suppressed errors, causes and undefined are kept', async () => {
+  const error = await failure('throw new AggregateError([new Error("one"), 2], "several", { cause: "c" })');
+  assert.deepEqual(error.data, { cause: 'c', errors: [{ $error: { name: 'Error', message: 'one' } }, 2] });
+  assert.equal((await failure('throw undefined')).message, 'thrown: undefined');
+  const large = await failure('throw Object.assign(new Error("x"), { big: "y".repeat(100000) })');
+  assert.match(large.data.$unreadable, /more than 65536 bytes/);
+});
+
+test('a value far above the limit is counted, not copied', async () => {
+  const error = await failure('return "x".repeat(200_000_000)');
+  assert.equal(error.code, 'output_limit');
+  assert.match(error.message, /more than 200000000 bytes/);
+});
+
 test('errors of habit say what is there instead', async () => {
   const cases = { 'return await fetch("http://x/")': /network/, 'return process.env.HOME': /files, modules or processes/, 'return require("fs")': /openclaw\.tools\.call/, 'setTimeout(() => 1)': /no timers/, 'return tools.x()': /openclaw\.tools/, 'openclaw.foo()': /openclaw\.tools/, 'console.info(1)': /log, warn and error/, 'nosuch()': /globals of ECMAScript/ };
   for (const [body, advice] of Object.entries(cases)) assert.match((await failure(body)).message, advice);

@@ -20,9 +20,12 @@ const fenceLines = (text) => {
 
 const closes = (line, open) => line.info === '' && line.mark[0] === open.mark[0] && line.mark.length >= open.mark.length;
 
+/** Languages that a fence may be marked with and that do not run here. */
+const OTHERS = /^(?:sh|bash|shell|zsh|fish|console|powershell|ps1|cmd|py|python3?|ruby|rb|go|rust|java|kotlin|c|cpp|csharp|php|perl|lua|sql|html|xml|css|yaml|yml|toml|diff)$/i;
+
 /**
  * Removes one fence around the whole by blanking its two lines. Gives `{text}`, or `{several: true, at}` when there is more than one fence.
- * A text that does not start with a fence is given back as it is.
+ * A text that does not start with a fence is given back as it is. `{language, at}`: the fence says that it holds no JavaScript.
  */
 export const removeFence = (text) => {
   const begin = /^[\uFEFF\s]*/.exec(text)[0].length;
@@ -30,6 +33,8 @@ export const removeFence = (text) => {
   const lines = fenceLines(text).filter((line) => line.end > begin);
   const open = lines[0];
   if (open === undefined || open.start > begin) return oneLine(text, begin);
+  const language = /^[\w+#-]*/.exec(open.info)[0];
+  if (OTHERS.test(language)) return { language, at: open.start + open.mark.length };
   const close = lines.find((line, i) => i > 0 && closes(line, open));
   // A fence that was opened and never closed: the end of the text closes it.
   if (close === undefined) return { text: blank(text, open.start, open.end) };

@@ -1,6 +1,7 @@
 // From the text a caller sent to the text V8 compiles, with a map back. A body that parses as it stands is compiled as it stands, inside
 // `(async()=>{` ... `})`; what is put in is only a `return` for the value of a last expression or the call of a lone function.
-import { adviceForText, MODULES } from './advice.js';
+import { EXPORTS, MODULES, ONLY_CODE, adviceForText, isOtherLanguage } from './advice.js';
+import { explainSyntax } from './explain.js';
 import { countFences, removeFence } from './fence.js';
 import { blank, placeAt } from './lines.js';
 import { PREFIX, SUFFIX, parse } from './parse.js';
@@ -18,8 +19,9 @@ const invalid = (message) => ({ ok: false, error: { code: 'invalid_body', name: 
 export const prepare = (text) => {
   if (/^[\uFEFF\s]*$/.test(text)) return invalid('the body is empty; send JavaScript that returns a value');
   const fence = removeFence(text);
-  if (fence.several) return invalid('the body holds several fenced blocks; send one block, or the code alone');
-  if (fence.outside) return failure(text, 'syntax_error', 'there is text after the fenced block; send the code alone', fence.at);
+  if (fence.several) return invalid(SEVERAL);
+  if (fence.outside) return failure(text, 'syntax_error', AROUND, fence.at);
+  if (fence.language !== undefined) return failure(text, 'syntax_error', `the fenced block is marked ${fence.language}; ${ONLY_CODE}`, fence.at);
   const plain = removeShebang(fence.text);
   if (/^[\uFEFF\s]*$/.test(plain)) return invalid('the body is empty: the fence has nothing in it');
   try {
@@ -27,12 +29,12 @@ export const prepare = (text) => {
     if (plain.includes('```') && hasFenceTemplate(source.block)) throw fencedText(plain);
     return wrap(text, source);
   } catch (error) {
-    return explain(text, plain, error);
+    return explain(text, fence.text !== text, plain, error);
   }
 };
 
 /** Prose around fenced code can be valid JavaScript: a label and some templates. */
-const fencedText = (plain) => Object.assign(new SyntaxError('this is Markdown, not JavaScript'), { pos: Math.max(0, plain.search(/\S/)) });
+const fencedText = (plain) => Object.assign(new SyntaxError('this is Markdown, not JavaScript; send the code alone'), { pos: Math.max(0, plain.search(/\S/)) });
 
 const removeShebang = (text) => {
   const match = /^[\uFEFF\s]*#!/.exec(text);
@@ -82,21 +84,30 @@ const further = (first, second, shift) => {
   if (second instanceof RangeError) return second;
   if (typeof second.pos !== 'number') return first;
   second.pos -= shift;
-  return second instanceof Unsupported || second.pos > first.pos ? second : first;
+  if (!(second instanceof Unsupported) && second.pos <= first.pos) return first;
+  second.isTyped = true;
+  return second;
 };
 
-const explain = (text, plain, error) => {
+const AROUND = 'the body is a text around a fenced block; send only the code that is inside the fence';
+const SEVERAL = 'the body holds several fenced blocks; send one block, or the code alone';
+
+const explain = (text, fenced, plain, error) => {
   const tooDeep = error instanceof RangeError || /^Not enough stack space/.test(error.message);
   if (tooDeep) return failure(text, 'syntax_error', 'the body is nested too deeply to be read', 0);
   if (typeof error.pos !== 'number') throw error;
-  const message = error.message.replace(/ \(\d+:\d+\)$/, '').replace(/^'import' and 'export' may appear.*/, 'import and export are refused');
-  if (countFences(text) > 1) {
-    const several = countFences(text) > 3;
-    if (several) return invalid('the body holds several fenced blocks; send one block, or the code alone');
-    return failure(text, 'syntax_error', `${message}; there is text around the fenced block, send the code alone`, error.pos);
+  // A fence that was removed stood around the whole; others are of Markdown, if it is not a template that holds them.
+  if (!fenced && countFences(text) > 3) return invalid(SEVERAL);
+  if (!fenced && countFences(text) > 1) return failure(text, 'syntax_error', AROUND, Math.max(0, text.search(/[^\uFEFF\s]/)));
+  const message = error.message.replace(/ \(\d+:\d+\)$/, '');
+  if (error instanceof Unsupported) return failure(text, 'syntax_error', message, error.pos);
+  if (/^'import' and 'export' may appear|^Cannot use 'import.meta'/.test(message) && !isOtherLanguage(plain)) {
+    return failure(text, 'syntax_error', text.startsWith('export', error.pos) ? EXPORTS : MODULES, error.pos);
   }
-  const advice = error instanceof Unsupported ? '' : adviceForText(plain, message);
-  return failure(text, 'syntax_error', advice === '' ? message : `${message}; ${advice}`, error.pos);
+  const typed = error.isTyped === true ? (onToken) => parseTypeScript(plain, onToken) : undefined;
+  const { message: what, pos } = explainSyntax(plain, message, error.pos, typed);
+  const advice = adviceForText(plain);
+  return failure(text, 'syntax_error', advice === '' ? what : `${what}; ${advice}`, pos);
 };
 
 /** Puts `return` before the value and the wrapper around the whole. */
@@ -104,7 +115,7 @@ const wrap = (original, source) => {
   const { block, imports } = source;
   // From a position in the parsed wrapper to one in the caller's text.
   const back = PREFIX.length + source.shift;
-  if (imports.length > 0) return failure(original, 'syntax_error', `import is refused; ${MODULES}`, imports[0] - back);
+  if (imports.length > 0) return failure(original, 'syntax_error', MODULES, imports[0] - back);
   let text = PREFIX + source.text;
   const own = source.text.includes('this') ? topLevelThis(block) : [];
   for (const at of own) text = text.slice(0, at) + THIS + text.slice(at + 4);

@@ -13,7 +13,8 @@ const load = () => {
 };
 
 /** The tree of a text with types and `export`s. Throws acorn's SyntaxError. */
-export const parseTypeScript = (text) => load().parse(text, { ...OPTIONS, sourceType: text.includes('export') ? 'module' : 'script', locations: true });
+export const parseTypeScript = (text, onToken) =>
+  load().parse(text, { ...OPTIONS, sourceType: /\b(?:export|import\s+type)\b/.test(text) ? 'module' : 'script', locations: true, onToken });
 
 /** A TypeScript construct that has no JavaScript beneath it. */
 export class Unsupported extends Error {
@@ -146,6 +147,12 @@ const nodes = {
     e.modifiers(node);
     if (node.optional) e.blankMark('?', node.key.end, node.value.start);
     return true;
+  },
+  ImportDeclaration(e, node) {
+    // `import type` names types alone: nothing is left of it. Any other import stays, and is refused.
+    if (node.importKind !== 'type') return true;
+    e.blank(node.start, node.end, true);
+    return false;
   },
   ExportNamedDeclaration(e, node) {
     if (node.source || !node.declaration) {

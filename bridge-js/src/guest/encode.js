@@ -26,6 +26,7 @@ let seen = 0;
 let limit = 0;
 let steps = 0;
 let strict = false;
+let promises = 0;
 
 /** Beyond the limit the text is counted and no longer kept, so that an error can name the size; this is where counting ends. */
 const COUNT_FACTOR = 16;
@@ -96,8 +97,9 @@ const putBytes = (buffer, offset, length) => put(`{"$bytes":"${base64(buffer, of
 
 const writeString = (text) => {
   // Not even quoted when it cannot fit: that would copy it several times.
-  if (text.length > limit) seen += bytes(text) + 2;
-  else put(quote(text));
+  if (text.length <= limit) return put(quote(text));
+  seen += text.length > limit * COUNT_FACTOR ? text.length : bytes(text) + 2;
+  if (seen > limit * COUNT_FACTOR) throw STOP;
 };
 
 const writePrimitive = (value, at) => {
@@ -106,13 +108,13 @@ const writePrimitive = (value, at) => {
       return writeString(value);
     case 'number':
       // Minus zero is 0 in JSON text, as `JSON.stringify` has it.
-      return numberIsFinite(value) ? put(value === 0 ? '0' : `${value}`) : mark('$number', `${value}`, at, `the number ${value}`);
+      return numberIsFinite(value) ? put(value === 0 ? '0' : `${value}`) : mark('$number', `${value}`, at, `the number ${value} (use null)`);
     case 'boolean':
       return put(value ? 'true' : 'false');
     case 'undefined':
-      return strict ? refuse(at, 'undefined') : put('null');
+      return strict ? refuse(at, 'undefined (use null, or leave it out)') : put('null');
     case 'bigint':
-      return mark('$bigint', bigintText(value), at, 'a bigint');
+      return mark('$bigint', bigintText(value), at, 'a bigint (use Number(n) or String(n))');
     case 'symbol':
       return mark('$symbol', symbolDescription(value) ?? '', at, 'a symbol');
     default:
@@ -259,11 +261,12 @@ const writeSpecial = (value, at) => {
   if (state !== null) {
     if (strict) refuse(at, 'a promise (await it first)');
     if (state[0] === FULFILLED) return write(state[1], new Place(at.key, at.up));
+    promises++;
     return put(`{"$promise":"${state[0] === PENDING ? 'pending' : 'rejected'}"}`);
   }
   const tag = brand(typedArrayTag, value);
   if (tag !== undefined) {
-    if (strict) refuse(at, `a ${tag}`);
+    if (strict) refuse(at, `a ${tag} (use Array.from(bytes))`);
     if (tag === 'Uint8Array' || tag === 'Uint8ClampedArray') return putBytes(typedArrayBuffer(value), typedArrayOffset(value), typedArrayBytes(value));
     put('[');
     const length = typedArrayLength(value);
@@ -278,11 +281,11 @@ const writeSpecial = (value, at) => {
     return writeError(value, at);
   }
   if (brand(mapSize, value) !== undefined) {
-    if (strict) refuse(at, 'a Map');
+    if (strict) refuse(at, 'a Map (use Object.fromEntries(map))');
     return writeMap(value, at);
   }
   if (brand(setSize, value) !== undefined) {
-    if (strict) refuse(at, 'a Set');
+    if (strict) refuse(at, 'a Set (use [...set])');
     return writeSet(value, at);
   }
   const length = brand(arrayBufferBytes, value);
@@ -377,11 +380,13 @@ const run = (value, most, asArguments) => {
   const outerLimit = limit;
   const outerSteps = steps;
   const outerStrict = strict;
+  const outerPromises = promises;
   out = '';
   seen = 0;
   limit = most;
   steps = 0;
   strict = asArguments;
+  promises = 0;
   let cut = false;
   try {
     try {
@@ -392,13 +397,14 @@ const run = (value, most, asArguments) => {
       cut = true;
     }
     // `size` is a lower bound when `cut`: the rest was not looked at.
-    return { __proto__: null, refused: undefined, text: out, over: cut || seen > 0, cut, size: seen + out.length };
+    return { __proto__: null, refused: undefined, text: out, over: cut || seen > 0, cut, size: seen + out.length, promises };
   } finally {
     out = outerOut;
     seen = outerSeen;
     limit = outerLimit;
     steps = outerSteps;
     strict = outerStrict;
+    promises = outerPromises;
   }
 };
 

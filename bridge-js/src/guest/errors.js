@@ -1,15 +1,16 @@
 // The error of an answer, made from whatever a body threw. Reading it may run the body's code once more, and none of it may throw out of here.
 import {
-  ErrorProto, RangeErrorCtor, WeakMapCtor, isPrototypeOf, keys, hasOwn, stringSlice, weakHas, weakSet, weakGet, defineProperty,
+  ErrorProto, RangeErrorCtor, WeakMapCtor, isPrototypeOf, keys, hasOwn, stringIndexOf, stringSlice, weakHas, weakSet, weakGet, defineProperty,
 } from './primordials.js';
-import { adviceFor, endsWith } from './advice.js';
+import { adviceFor, endsWith, missingName } from './advice.js';
 import { encodeValue } from './encode.js';
-import { placeOf, placeOfBareThrow } from './stack.js';
+import { placeOf, placeOfBareThrow, placeOfName, source } from './stack.js';
 import { quote, readSafely, textOf } from './text.js';
 
 const MAX_MESSAGE = 16_384;
 const MAX_STACK = 16_384;
 const MAX_DATA = 65_536;
+const TOO_MUCH = `{"$unreadable":"more than ${MAX_DATA} bytes of JSON, or it cannot be read"}`;
 
 /** Errors the bridge itself made for failed calls, with their code: a body cannot make others look like them. */
 const callCodes = new WeakMapCtor();
@@ -28,6 +29,8 @@ export const failedCall = (error, message, code, name, toolId, data) => {
   return error;
 };
 
+const UNHANDLED = 'a promise was rejected with this, and nothing awaited or caught it';
+
 const isError = (value) => {
   try {
     return typeof value === 'object' && value !== null && isPrototypeOf(ErrorProto, value);
@@ -45,7 +48,10 @@ const encodeSafely = (value, most) => {
   }
 };
 
-/** Own enumerable fields of an error (`code`, `data` ...) as JSON text, or 'null'. */
+/** Fields that V8 makes, and makes not enumerable. */
+const HIDDEN = ['cause', 'errors', 'error', 'suppressed'];
+
+/** Own fields of an error (`code`, `data`, `cause`, `errors` ...) as JSON text, or 'null'. */
 const fieldsOf = (error) => {
   try {
     const names = keys(error);
@@ -57,11 +63,12 @@ const fieldsOf = (error) => {
       shown(picked, key, readSafely(error, key, null));
       any = true;
     }
-    if (hasOwn(error, 'cause')) {
-      shown(picked, 'cause', readSafely(error, 'cause', null));
+    for (let i = 0; i < HIDDEN.length; i++) {
+      if (!hasOwn(error, HIDDEN[i]) || hasOwn(picked, HIDDEN[i])) continue;
+      shown(picked, HIDDEN[i], readSafely(error, HIDDEN[i], null));
       any = true;
     }
-    return any ? (encodeSafely(picked, MAX_DATA) ?? 'null') : 'null';
+    return any ? (encodeSafely(picked, MAX_DATA) ?? TOO_MUCH) : 'null';
   } catch {
     return 'null';
   }
@@ -78,7 +85,13 @@ export const describeThrown = (thrown, code) => {
   const name = textOf(readSafely(thrown, 'name', 'Error'), 'Error');
   const message = textOf(readSafely(thrown, 'message', ''), '');
   const stack = readSafely(thrown, 'stack', undefined);
-  const advice = adviceFor(name, message);
+  let place = placeOf(thrown);
+  const missing = missingName(name, message);
+  const exact = missing === '' || place === undefined ? place : placeOfName(place, missing);
+  const told = typeof stack === 'string' ? clip(exact === place ? stack : moved(stack, place, exact), MAX_STACK) : undefined;
+  place = exact;
+  const habit = adviceFor(name, message, source(), place === undefined ? -1 : place.offset);
+  const advice = habit === '' && code === 'unhandled_rejection' ? UNHANDLED : habit;
   let verdict = code;
   if (isAllocationFailure(thrown, message)) verdict = 'memory_limit';
   else if (weakHas(callCodes, thrown) && weakGet(callCodes, thrown) === 'call_limit') verdict = 'call_limit';
@@ -87,20 +100,27 @@ export const describeThrown = (thrown, code) => {
     code: verdict,
     name: clip(name, 200),
     message: clip(advice === '' ? message : `${message}; ${advice}`, MAX_MESSAGE),
-    stack: typeof stack === 'string' ? clip(stack, MAX_STACK) : undefined,
-    place: placeOf(thrown),
+    stack: told,
+    place,
     data: fieldsOf(thrown),
   };
 };
 
+/** The stack's text with the first place in it replaced. */
+const moved = (stack, from, to) => {
+  const place = `body.js:${from.line}:${from.column}`;
+  const at = stringIndexOf(stack, place);
+  return at < 0 ? stack : `${stringSlice(stack, 0, at)}body.js:${to.line}:${to.column}${stringSlice(stack, at + place.length)}`;
+};
+
 const describeOther = (thrown, code) => {
-  const text = typeof thrown === 'string' ? thrown : encodeSafely(thrown, MAX_MESSAGE);
-  const data = encodeSafely(thrown, MAX_DATA) ?? 'null';
+  const text = typeof thrown === 'string' ? thrown : thrown === undefined ? 'undefined' : encodeSafely(thrown, MAX_MESSAGE);
+  const data = encodeSafely(thrown, MAX_DATA) ?? TOO_MUCH;
   return {
     __proto__: null,
     code,
     name: 'Error',
-    message: clip(`thrown: ${text ?? 'a value that cannot be shown'}`, MAX_MESSAGE),
+    message: clip(`thrown: ${text ?? 'a value that cannot be shown'}${code === 'unhandled_rejection' ? `; ${UNHANDLED}` : ''}`, MAX_MESSAGE),
     stack: undefined,
     place: placeOfBareThrow(),
     data,

@@ -3,11 +3,12 @@ import { PromiseCtor, defineProperty, regexpExec } from './primordials.js';
 import { bytes } from './host.js';
 import { resetCalls } from './calls.js';
 import { writeEntry } from './console.js';
+import { adviceForNothing } from './advice.js';
 import { encodeValue, valueTypeOf } from './encode.js';
 import { describeThrown, errorText, plainError } from './errors.js';
 import { seedRandom } from './random.js';
 import { firstUnhandled, forgetRejections } from './rejections.js';
-import { setSource } from './stack.js';
+import { setSource, source } from './stack.js';
 import { limits, resetState, run, sendAnswer } from './state.js';
 
 const PENDING = 0;
@@ -99,7 +100,7 @@ const answer = () => {
   const unhandled = firstUnhandled();
   if (state === PENDING) {
     if (unhandled !== null) return fail(describeThrown(unhandled.reason, 'unhandled_rejection'), undefined, undefined);
-    const message = 'the body waits for a promise that nothing can settle: no call is open and there are no timers';
+    const message = 'the body waits for a promise that nothing can settle: no call is open and there are no timers; await calls of openclaw.tools, or promises that the body itself resolves';
     return fail(plainError('never_settles', 'Error', message), undefined, undefined);
   }
   const type = valueTypeOf(outcome);
@@ -110,6 +111,13 @@ const answer = () => {
     return fail(plainError('output_limit', 'LimitError', message), undefined, undefined);
   }
   if (unhandled !== null) return fail(describeThrown(unhandled.reason, 'unhandled_rejection'), coded.text, type);
+  if (coded.promises > 0) {
+    const are = coded.promises === 1 ? 'a promise that has' : `${coded.promises} promises that have`;
+    writeEntry('warn', `the returned value holds ${are} no value; await each, several at once with Promise.all, and return what they give`, 0);
+  } else if (outcome === undefined && run.nextId > 1) {
+    const forgotten = adviceForNothing(source());
+    if (forgotten !== '') writeEntry('warn', `the body returned nothing; ${forgotten}`, 0);
+  }
   sendAnswer(`"result":{"value":${coded.text},"valueType":"${type}"}`);
 };
 

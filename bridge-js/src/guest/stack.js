@@ -1,7 +1,7 @@
 // Stack texts of the whole isolate. Node's own formatter is host JavaScript that V8 calls under a body; this one takes its place. It is of this realm, so
 // whatever goes wrong in it - also at the stack limit - goes wrong with an error of this realm. Call sites never leave this file.
 import {
-  ErrorCtor, ErrorProto, WeakMapCtor, getPrototypeOf, jsonParse, stringSlice, charCodeAt, uncurry, weakGet, weakSet,
+  ErrorCtor, ErrorProto, WeakMapCtor, getPrototypeOf, jsonParse, stringIndexOf, stringSlice, charCodeAt, uncurry, weakGet, weakSet,
 } from './primordials.js';
 
 export const BODY_FILE = 'body.js';
@@ -68,7 +68,7 @@ const placeAt = (offset) => {
   }
   // A byte-order mark is not part of the first line for whoever reads it in an editor.
   if (line === 1 && offset > 0 && charCodeAt(original, 0) === 0xfeff) start = 1;
-  return { __proto__: null, line, column: offset - start + 1 };
+  return { __proto__: null, line, column: offset - start + 1, offset };
 };
 
 const header = (error) => {
@@ -103,8 +103,55 @@ const format = (_global, error, sites) => {
 
 export const formatter = (global, error, sites) => format(global, error, sites);
 
-/** `{line, column}` of an error whose stack was formatted, or undefined. */
+/** `{line, column, offset}` of an error whose stack was formatted, or undefined. */
 export const placeOf = (error) => weakGet(places, error);
+
+/** The caller's text. */
+export const source = () => original;
+
+const isWord = (unit) => (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || (unit >= 97 && unit <= 122) || unit === 95 || unit === 36 || unit > 127;
+
+/** Position behind the string or comment that begins at `at`, or `at`. */
+const behindText = (at) => {
+  const unit = charCodeAt(original, at);
+  if (unit === 34 || unit === 39) {
+    let end = at + 1;
+    while (end < original.length && charCodeAt(original, end) !== unit && charCodeAt(original, end) !== 10) end += charCodeAt(original, end) === 92 ? 2 : 1;
+    return end + 1;
+  }
+  if (unit !== 47) return at;
+  const next = charCodeAt(original, at + 1);
+  const end = next === 47 ? stringIndexOf(original, '\n', at) : next === 42 ? stringIndexOf(original, '*/', at + 2) : at;
+  return end < 0 ? original.length : end;
+};
+
+/** How far behind the place that V8 gives a name is looked for. */
+const MAX_LOOK = 4096;
+
+/**
+ * The place of a name that is not defined. V8 gives the start of the statement for some of them; the name itself is the next of its kind from there on that
+ * is no property and stands in no string or comment.
+ */
+export const placeOfName = (place, name) => {
+  const end = place.offset + MAX_LOOK < original.length ? place.offset + MAX_LOOK : original.length;
+  for (let at = place.offset; at < end; ) {
+    const behind = behindText(at);
+    if (behind > at) {
+      at = behind;
+      continue;
+    }
+    if (!isWord(charCodeAt(original, at))) {
+      at++;
+      continue;
+    }
+    let stop = at;
+    while (stop < end && isWord(charCodeAt(original, stop))) stop++;
+    const isProperty = at > 0 && charCodeAt(original, at - 1) === 46 && charCodeAt(original, at - 2) !== 46;
+    if (!isProperty && stringSlice(original, at, stop) === name && charCodeAt(original, stop) !== 58) return placeAt(at);
+    at = stop;
+  }
+  return place;
+};
 
 export const placeOfBareThrow = () => (bareThrow < 0 ? undefined : placeAt(bareThrow));
 

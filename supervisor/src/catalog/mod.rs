@@ -39,7 +39,7 @@ pub use schema::{Schema, SchemaProblem};
 pub use search::SearchWeights;
 pub use set::{DuplicateId, ToolSet};
 pub use source::{ListFailure, ToolPage, ToolSource};
-pub(crate) use text::cleaned_line;
+pub(crate) use text::{cleaned_line, is_unfit};
 pub use text::quoted;
 pub use tool::Tool;
 pub use value::tool_value;

@@ -135,7 +135,7 @@ fn bracketed(after: &str) -> Option<&str> {
 }
 
 /// Control characters (they drive terminals and break lines) and direction overrides (they make a text look like another).
-fn is_unfit(c: char) -> bool {
+pub(crate) fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(
             c,

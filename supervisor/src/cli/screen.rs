@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::catalog::is_unfit;
+
 /// Text with everything visible that a terminal might obey; line ends and tabs stay.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -11,7 +13,7 @@ pub(super) fn visible(text: &str) -> String {
             '\n' | '\t' => shown.push(letter),
             // The carriage return of a line end goes without loss; alone it would overwrite what stands before it.
             '\r' if letters.peek() == Some(&'\n') => {}
-            letter if obeyed(letter) => escape(&mut shown, letter),
+            letter if is_unfit(letter) => escape(&mut shown, letter),
             letter => shown.push(letter),
         }
     }
@@ -28,7 +30,7 @@ pub(super) fn visible_line(text: &str) -> String {
 pub(super) fn visible_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {
-        if obeyed(letter) && !letter.is_ascii_whitespace() {
+        if is_unfit(letter) && !letter.is_ascii_whitespace() {
             let mut units = [0; 2];
             for unit in letter.encode_utf16(&mut units) {
                 // Writing to a String cannot fail.
@@ -45,21 +47,12 @@ fn escape(shown: &mut String, letter: char) {
     let _ = write!(shown, "\\u{{{:x}}}", u32::from(letter));
 }
 
-/// Control characters of both sets, and the marks that turn the direction of text, which can make a line read as another.
-fn obeyed(letter: char) -> bool {
-    letter.is_control()
-        || matches!(
-            letter,
-            '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
-        )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn escape_sequences_of_a_guest_are_shown_not_obeyed() {
+    fn escape_sequences_of_a_guest_are_shown_not_is_unfit() {
         assert_eq!(visible("\u{1b}]0;owned\u{7}"), "\\u{1b}]0;owned\\u{7}");
         assert_eq!(visible("a\r\nb\tc"), "a\nb\tc");
         assert_eq!(visible("good\rbad"), "good\\u{d}bad");

@@ -110,7 +110,24 @@ fn explained(error: &RunError, body: &str, body_name: &str, paint: Paint) -> Str
         let _ = writeln!(text, "  {} {}:{number}:{column}", paint.aside("-->"), visible_line(body_name));
         text.push_str(&excerpt(body, number, column, paint).unwrap_or_default());
     }
+    for frame in callers(error) {
+        let _ = writeln!(text, "  {} {}", paint.aside("at"), super::table::cut(&visible_line(frame), WIDEST));
+    }
+    if let Some(data) = error.data.as_ref().filter(|data| data.text() != "null") {
+        let _ = writeln!(text, "  {} {}", paint.aside("data:"), super::table::cut(&visible_line(data.text()), WIDEST));
+    }
     text
+}
+
+/// Columns of a frame, or of an error's data, that are shown: enough to go on, and no flood.
+const WIDEST: usize = 240;
+/// Frames that are shown besides the place itself.
+const MOST_FRAMES: usize = 8;
+
+/// Who called the place that is shown already: the further frames of the stack. They are the child's claim.
+fn callers(error: &RunError) -> impl Iterator<Item = &str> {
+    let frames = error.stack.as_deref().unwrap_or_default().lines().filter_map(|line| line.strip_prefix("    at "));
+    frames.skip(1).take(MOST_FRAMES)
 }
 
 /// The first line is what, the others are what to do.
@@ -167,6 +184,16 @@ mod tests {
             shown(&error, "const c = null;\nreturn c.x;"),
             "error[body_error]: TypeError: Cannot read properties of null\n  --> body.js:2:10\n   |\n 2 | return c.x;\n   |          ^\n"
         );
+    }
+
+    #[test]
+    fn who_called_and_what_else_the_error_has_follow_its_place() {
+        let mut error = RunError::new(ErrorCode::BodyError, "deep");
+        error.name = "RangeError".into();
+        (error.line, error.column) = (Some(1), Some(1));
+        error.stack = Some("RangeError: deep\n    at g (body.js:1:1)\n    at f (body.js:3:10)\n    at \u{1b}[2J (body.js:4:1)".into());
+        error.data = codemode_protocol::JsonText::of(&serde_json::json!({"code": "E_A"})).ok();
+        assert!(shown(&error, "g").ends_with("^\n  at f (body.js:3:10)\n  at \\u{1b}[2J (body.js:4:1)\n  data: {\"code\":\"E_A\"}\n"), "{}", shown(&error, "g"));
     }
 
     #[test]
