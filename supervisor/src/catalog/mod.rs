@@ -39,8 +39,8 @@ pub use schema::{Schema, SchemaProblem};
 pub use search::SearchWeights;
 pub use set::{DuplicateId, ToolSet};
 pub use source::{ListFailure, ToolPage, ToolSource};
-pub(crate) use text::{cleaned_line, is_unfit};
 pub use text::quoted;
+pub(crate) use text::{cleaned_line, is_unfit};
 pub use tool::Tool;
 pub use value::tool_value;
 

@@ -193,7 +193,11 @@ mod tests {
         (error.line, error.column) = (Some(1), Some(1));
         error.stack = Some("RangeError: deep\n    at g (body.js:1:1)\n    at f (body.js:3:10)\n    at \u{1b}[2J (body.js:4:1)".into());
         error.data = codemode_protocol::JsonText::of(&serde_json::json!({"code": "E_A"})).ok();
-        assert!(shown(&error, "g").ends_with("^\n  at f (body.js:3:10)\n  at \\u{1b}[2J (body.js:4:1)\n  data: {\"code\":\"E_A\"}\n"), "{}", shown(&error, "g"));
+        assert!(
+            shown(&error, "g").ends_with("^\n  at f (body.js:3:10)\n  at \\u{1b}[2J (body.js:4:1)\n  data: {\"code\":\"E_A\"}\n"),
+            "{}",
+            shown(&error, "g")
+        );
     }
 
     #[test]
