@@ -4,6 +4,7 @@ mod bad_input;
 mod bad_node;
 mod help;
 mod people;
+mod record;
 mod reports;
 mod rows;
 mod stubs;

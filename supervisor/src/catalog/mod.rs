@@ -15,6 +15,7 @@ mod file;
 mod nearness;
 mod permission;
 mod plan;
+mod record;
 mod schema;
 mod schema_cost;
 mod schema_effort;
@@ -35,6 +36,7 @@ pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Plac
 pub(crate) use file::{offset_of_json5, place_of};
 pub use permission::Permission;
 pub use plan::{Listing, RunCatalog, SearchLimits, Sources};
+pub use record::{Divergence, RecordError, RecordFile, RecordProblem, Recorder, Replay};
 pub use schema::{Schema, SchemaProblem};
 pub use search::SearchWeights;
 pub use set::{DuplicateId, ToolSet};
@@ -87,8 +89,8 @@ impl Source {
 }
 
 /// How many tools a catalog has, by source, and what is missing from it.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CatalogSummary {
     /// Tools in the catalog.
     pub catalog_size: usize,
@@ -99,7 +101,7 @@ pub struct CatalogSummary {
 }
 
 /// A configured server that gives no tools now.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Unavailable {
     /// The server's name in the configuration.
     pub server: String,
@@ -139,6 +141,14 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     /// The tool with this id or unique bare name (exact letter case, blanks around it trimmed).
     /// A miss is `unknown_tool` naming up to three near ids; a bare name of several tools is `ambiguous_tool` listing them.
     async fn describe(&self, id: &str) -> Result<Arc<Tool>, CallFailure>;
+
+    /// The tool that a call names: [`Catalog::describe`], told apart for whoever keeps a record.
+    ///
+    /// # Errors
+    /// Those of `describe`.
+    async fn resolve(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
+        self.describe(id).await
+    }
 
     /// Whether a tool of this catalog is there to be called now: asked at each call, before anybody else is. A catalog in memory has nothing to add.
     ///

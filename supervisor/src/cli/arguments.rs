@@ -53,6 +53,14 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "MIB", value_parser = number::mebibytes, allow_negative_numbers = true)]
     memory: Option<u64>,
 
+    /// Write down every search, describe and call with its answer
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["replay", "watch"])]
+    pub(super) record: Option<PathBuf>,
+
+    /// Answer from what --record wrote, and fail on the first request it has not; needs no tools
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "watch")]
+    pub(super) replay: Option<PathBuf>,
+
     /// Print the whole report as one line of JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -95,6 +103,10 @@ pub(super) struct CatalogArguments {
 }
 
 impl CatalogArguments {
+    pub(super) fn has_policy(&self) -> bool {
+        self.allow.is_some() || !self.deny.is_empty()
+    }
+
     pub(super) fn policy(&self) -> Policy {
         let globs = |patterns: &[String]| patterns.iter().map(|pattern| Glob::new(pattern)).collect::<Vec<_>>();
         Policy { allow: self.allow.as_deref().map(globs), deny: globs(&self.deny) }

@@ -21,6 +21,8 @@ Examples:
   echo 'return openclaw.tools.search(\"mail\")' | codemode run --tools tools.json
   codemode run body.js --tools tools.json --deny '*:delete*' --timeout 30000
   codemode run body.js --tools tools.json --watch
+  codemode run body.js --tools tools.json --record run.json
+  codemode run body.js --replay run.json
   codemode run body.js --json | jq .calls";
 
 pub(super) const TOOLS: &str = "\

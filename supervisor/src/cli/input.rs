@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::arguments::CatalogArguments;
 use super::exit;
-use crate::catalog::{Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, Tool, quoted};
+use crate::catalog::{Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, RecordError, Tool, quoted};
 use crate::gate::{Glob, Policed, Policy};
 
 /// A catalog file of this size takes as long to read as a Node takes to start. Smaller ones are read before anything is started.
@@ -28,6 +28,8 @@ pub(super) enum InputError {
     Stdin(io::Error),
     #[error("{0}")]
     Catalog(CatalogFileError),
+    #[error("{0}")]
+    Record(#[from] RecordError),
     #[error("a catalog comes from a file, not from standard input\nname a file; in bash `--tools <(command)` is one")]
     CatalogFromStdin,
     #[error("no catalog is named\nname one with `--tools FILE`")]

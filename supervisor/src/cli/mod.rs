@@ -19,6 +19,7 @@ mod screen;
 mod show;
 mod stop;
 mod table;
+mod tape;
 mod tools;
 mod usage;
 mod watch;

@@ -11,6 +11,7 @@ use super::arguments::RunArguments;
 use super::input::{self, InputError, Opened};
 use super::live::Live;
 use super::stop::Stop;
+use super::tape::{self, TapedArguments};
 use super::{exit, show, watch};
 use crate::catalog::Catalog;
 use crate::launch::LaunchError;
@@ -75,8 +76,8 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
         move || input::body(path.as_deref(), &limits)
     });
     let catalog = in_background({
-        let catalog = arguments.catalog.clone();
-        move || input::catalog(&catalog)
+        let taped = TapedArguments::from(arguments);
+        move || tape::opened(&taped)
     });
     let supervisor = match supervisor(arguments) {
         Ok(supervisor) => supervisor,
@@ -91,7 +92,7 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
         Ok((body, ahead))
     };
     let catalog = async { catalog.await.unwrap_or(Err(InputError::Lost)) };
-    let ((body, ahead), opened) = tokio::select! {
+    let ((body, ahead), (opened, tape)) = tokio::select! {
         files = async { tokio::try_join!(body, catalog) } => match files {
             Ok(files) => files,
             Err(error) => return unusable(&error),
@@ -106,16 +107,26 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
     opened.notes.iter().for_each(|note| show::note(note));
     let mut run = Run::start(&supervisor, ahead, body, &opened, limits, !arguments.json);
     let mut stopped = false;
-    let report = loop {
+    let mut diverged = false;
+    let mut report = loop {
         tokio::select! {
             report = run.finished() => break report,
+            () = tape.diverged(), if !diverged => {
+                diverged = true;
+                run.cancel();
+            }
             () = stop.asked() => {
                 stopped = true;
                 run.cancel();
             }
         }
     };
+    tape.judge(&mut report);
     let code = run.end(&report, arguments);
+    if let Err(error) = tape.save() {
+        let refused = unusable(&error.into());
+        return if code == ExitCode::SUCCESS { refused } else { code };
+    }
     if stopped { ExitCode::from(exit::CANCELLED) } else { code }
 }
 
@@ -165,7 +176,7 @@ impl Run {
     /// Prints the report.
     pub(super) fn end(self, report: &RunReport, arguments: &RunArguments) -> ExitCode {
         self.live.end(report);
-        if arguments.catalog.tools.is_none() && !report.calls.is_empty() {
+        if arguments.catalog.tools.is_none() && arguments.replay.is_none() && !report.calls.is_empty() {
             show::note("no catalog was named, so there were no tools; name one with `--tools FILE`");
         }
         show::report(report, arguments.json, &self.text, &input::body_name(arguments.body.as_deref()));

@@ -226,7 +226,7 @@ mod tests {
         let schema = json!({"properties": {"o": {"type": "object"}, "a/b": {"type": ["array", "null"]}}});
         let (args, pointers) = decoded(schema, json!({"o": "{\"a\":1}", "a/b": "[1]"}));
         assert_eq!(args, json!({"o": {"a": 1}, "a/b": [1]}));
-        assert_eq!(pointers, ["/a~1b", "/o"]);
+        assert_eq!(pointers, ["/o", "/a~1b"]);
     }
 
     #[test]

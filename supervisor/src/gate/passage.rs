@@ -241,7 +241,10 @@ impl Passage {
     }
 
     async fn permitted(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
-        let tool = self.describe(id).await?;
+        let tool = self.catalog.resolve(id).await?;
+        if !self.gate.permits(&tool.id) {
+            return Err(denied(id));
+        }
         self.catalog.available(&tool).await?;
         Ok(tool)
     }

@@ -1,0 +1,90 @@
+//! `--record` and `--replay`.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use codemode_protocol::JsonText;
+
+use super::arguments::RunArguments;
+use super::input::{self, InputError, Opened};
+use crate::catalog::{RecordError, RecordFile, Recorder, Replay};
+use crate::run::{ErrorCode, RunError, RunReport};
+
+/// What is recorded or played back with a run.
+#[derive(Debug)]
+pub(super) enum Tape {
+    /// Nothing.
+    None,
+    /// The run is written down.
+    Record(Arc<Recorder>, RecordFile),
+    /// The run is answered from a record.
+    Replay(Arc<Replay>),
+}
+
+/// Reads the catalog of a run, and puts the tape between it and the run.
+pub(super) fn opened(arguments: &TapedArguments) -> Result<(Opened, Tape), InputError> {
+    if let Some(path) = &arguments.replay {
+        let replay = Arc::new(Replay::open(path)?);
+        let others = arguments.catalog.tools.is_some() || arguments.catalog.has_policy();
+        let note = "--tools, --allow and --deny say nothing with --replay: the record has the tools of its run".to_owned();
+        let opened = Opened { catalog: Arc::clone(&replay) as _, tools: Vec::new(), notes: if others { vec![note] } else { Vec::new() } };
+        return Ok((opened, Tape::Replay(replay)));
+    }
+    let file = arguments.record.as_ref().map(RecordFile::claim).transpose()?;
+    let mut opened = input::catalog(&arguments.catalog)?;
+    let Some(file) = file else { return Ok((opened, Tape::None)) };
+    let recorder = Arc::new(Recorder::new(Arc::clone(&opened.catalog)));
+    opened.catalog = Arc::clone(&recorder) as _;
+    Ok((opened, Tape::Record(recorder, file)))
+}
+
+/// Those arguments that say what is recorded, played back, and called.
+#[derive(Clone, Debug)]
+pub(super) struct TapedArguments {
+    catalog: super::arguments::CatalogArguments,
+    record: Option<std::path::PathBuf>,
+    replay: Option<std::path::PathBuf>,
+}
+
+impl From<&RunArguments> for TapedArguments {
+    fn from(arguments: &RunArguments) -> Self {
+        TapedArguments { catalog: arguments.catalog.clone(), record: arguments.record.clone(), replay: arguments.replay.clone() }
+    }
+}
+
+impl Tape {
+    /// Waits until the run does what the record has not; for ever when there is none. Cancel-safe.
+    pub(super) async fn diverged(&self) {
+        match self {
+            Tape::Replay(replay) => replay.diverged().await,
+            Tape::None | Tape::Record(..) => std::future::pending().await,
+        }
+    }
+
+    /// Puts a divergence into the report. What ended a run before it made every request is the report's own error, if there is one.
+    pub(super) fn judge(&self, report: &mut RunReport) {
+        let Tape::Replay(replay) = self else { return };
+        let divergence = if report.ok { replay.divergence_at_end() } else { replay.divergence() };
+        let Some(divergence) = divergence else { return };
+        let mut error = RunError::new(ErrorCode::BodyError, divergence.to_string());
+        error.name = "ReplayDivergence".to_owned();
+        let data = json!({
+            "request": divergence.request,
+            "expected": divergence.expected,
+            "got": divergence.got,
+            "leftOver": divergence.left_over,
+        });
+        error.data = JsonText::of(&data).ok();
+        report.ok = false;
+        report.error = Some(error);
+    }
+
+    /// Writes the record.
+    pub(super) fn save(self) -> Result<(), RecordError> {
+        match self {
+            Tape::Record(recorder, file) => recorder.save(file),
+            Tape::None | Tape::Replay(_) => Ok(()),
+        }
+    }
+}
