@@ -243,7 +243,7 @@ impl Passage {
     async fn permitted(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
         let tool = self.catalog.resolve(id).await?;
         if !self.gate.permits(&tool.id) {
-            return Err(denied(id));
+            return Err(CallFailure::denied(id));
         }
         self.catalog.available(&tool).await?;
         Ok(tool)
