@@ -19,7 +19,7 @@ failed=0
 for node in $CODEMODE_NODES; do
   for launcher in spawn template; do
     echo "== $("$node" --version) $launcher"
-    CODEMODE_NODE="$node" CODEMODE_LAUNCHER="$launcher" cargo test -p codemode-tests --test e2e --test escape || failed=1
+    CODEMODE_NODE="$node" CODEMODE_LAUNCHER="$launcher" cargo test -p codemode-tests --test e2e --test escape --test run || failed=1
   done
 done
 exit "$failed"

@@ -1,6 +1,11 @@
 //! Runs from outside: what a caller of the library gets, and what is left behind.
 
+mod as_written;
+mod language;
+mod outcomes;
+mod properties;
 mod stand_in;
+mod table;
 
 use std::sync::Arc;
 use std::time::Duration;

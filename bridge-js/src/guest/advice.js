@@ -57,6 +57,9 @@ const makeAdvice = () => {
 
 let advice = null;
 
+/** All of it, for those who try what it says. */
+export const allAdvice = () => makeAdvice();
+
 const NOT_DEFINED = ' is not defined';
 const NOT_FUNCTION = ' is not a function';
 

@@ -1,7 +1,8 @@
 // Every built-in the guest half of the bridge uses, taken once before any body runs. A body may replace whatever it likes afterwards: nothing in this
 // folder looks a name up on an object that a body can touch. `uncurry(f)` gives a bound `Function.prototype.call`: invoking it reads no property.
 
-const { bind, call } = Function.prototype;
+export const { bind } = Function.prototype;
+const { call } = Function.prototype;
 export const uncurry = bind.bind(call);
 
 export const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;

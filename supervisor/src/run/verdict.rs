@@ -25,7 +25,7 @@ pub(crate) fn of_end(ended: &Ended, limits: &RunLimits) -> RunError {
         ExitStatus::Signaled(SIGSYS) => isolation_violation(ended.last_words),
         ExitStatus::Signaled(SIGXCPU) => cpu_limit(limits),
         ExitStatus::Signaled(SIGKILL) if ended.cpu >= Duration::from_secs(limits::cpu_seconds(limits)) => cpu_limit(limits),
-        ExitStatus::Signaled(SIGABRT) | ExitStatus::Exited(EXIT_ABORTED) => memory_limit(limits),
+        ExitStatus::Signaled(SIGABRT) | ExitStatus::Exited(EXIT_ABORTED) => memory_limit(limits, &ended.stderr_tail),
         ExitStatus::Signaled(SIGKILL) => crashed(
             "the child was killed from outside",
             "look for the kernel's out-of-memory killer in the host's log, and give the host or its cgroup more memory",
@@ -37,7 +37,7 @@ pub(crate) fn of_end(ended: &Ended, limits: &RunLimits) -> RunError {
         ExitStatus::Unknown => {
             crashed("the child ended and its status is lost", "let nothing else in this process wait for child processes", ended)
         }
-        ExitStatus::Exited(_) if ended.last_words == Some(LastWords::Abort) => memory_limit(limits),
+        ExitStatus::Exited(_) if ended.last_words == Some(LastWords::Abort) => memory_limit(limits, &ended.stderr_tail),
         ExitStatus::Exited(code) => crashed(
             &format!("the child exited with {code} without an answer"),
             "run the body again; if it stays, report it with the body",
@@ -67,12 +67,19 @@ fn cpu_limit(limits: &RunLimits) -> RunError {
     )
 }
 
-fn memory_limit(limits: &RunLimits) -> RunError {
+/// V8 gives up alike when it runs out of memory and, on some versions, when a regular expression is compiled with no stack left. Its last words tell the
+/// second, if they are true.
+fn memory_limit(limits: &RunLimits, stderr: &str) -> RunError {
     let mib = limits.memory_bytes() >> 20;
-    RunError::new(
-        ErrorCode::MemoryLimit,
-        format!("the body used up its {mib} MiB of memory\nlet it hold less at a time, or raise the memory limit"),
-    )
+    let message = if stderr.contains("RegExpCompiler") {
+        format!(
+            "the body ran out of room while a regular expression was compiled: out of stack, or of its {mib} MiB of memory\n\
+             let it recurse less deep before it uses one, or hold less at a time"
+        )
+    } else {
+        format!("the body used up its {mib} MiB of memory\nlet it hold less at a time, or raise the memory limit")
+    };
+    RunError::new(ErrorCode::MemoryLimit, message)
 }
 
 fn crashed(what: &str, to_do: &str, ended: &Ended) -> RunError {
@@ -119,6 +126,10 @@ mod tests {
     #[test]
     fn memory_names_its_limit_and_a_crash_its_stderr() {
         assert!(of_end(&end(ExitStatus::Exited(EXIT_ABORTED), None), &RunLimits::default()).message.contains("128 MiB"));
+        let mut regexp = end(ExitStatus::Exited(EXIT_ABORTED), Some(LastWords::Abort));
+        regexp.stderr_tail = "FATAL ERROR: RegExpCompiler Allocation failed - process out of memory\n".into();
+        let error = of_end(&regexp, &RunLimits::default());
+        assert!(error.code == ErrorCode::MemoryLimit && error.message.contains("out of stack, or of its 128 MiB"), "{}", error.message);
         let mut ended = end(ExitStatus::Exited(7), None);
         ended.stderr_tail = "node: oops\n".into();
         let message = of_end(&ended, &RunLimits::default()).message;
