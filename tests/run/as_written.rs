@@ -1,7 +1,7 @@
 //! Bodies as models write them: they run, or the error alone is enough to mend them.
 
 use codemode::{ErrorCode, RunReport};
-use codemode_tests::rig::{self, code, demo, json, message};
+use codemode_tests::rig::{self, code, demo, message};
 use serde_json::{Value, json};
 
 const FENCE: &str = "```";

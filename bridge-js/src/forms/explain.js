@@ -54,7 +54,7 @@ const isLoose = (message) => /^(?:Unexpected token|Unexpected keyword|Unexpected
 const placed = (text, token) => `'${token.text}' of line ${placeAt(text, token.start).line}`;
 
 /**
- * `{message, pos}`: more than the parser's own words, where more is known. `text` has the caller's positions; `typed` reads it with types, and is given
+ * `{message, pos, brief}`: more than the parser's own words, where more is known; `brief` says where it stopped and no more. `text` has the caller's positions; `typed` reads it with types, and is given
  * where that reading came furthest.
  */
 export const explainSyntax = (text, told, pos, typed) => {
@@ -77,19 +77,19 @@ export const explainSyntax = (text, told, pos, typed) => {
   const here = shown(text, pos);
   const what = /^Unexpected token$/.test(message) && here !== '' ? `Unexpected token ${here}` : message;
   if (before?.text === 'await' && /^[\w$"'`[({!]/.test(text.slice(pos))) {
-    return { message: `${what}: await stands in a function that is not async; write \`async\` before that function`, pos };
+    return { message: `${what}: await stands in a function that is not async; write \`async\` before that function`, pos, brief: what };
   }
   const closer = text[pos];
   if (CLOSES[closer] !== undefined && open !== undefined && CLOSES[closer] !== open.text.slice(-1)) {
-    return { message: `${what}: ${placed(text, open)} must be closed first`, pos };
+    return { message: `${what}: ${placed(text, open)} must be closed first`, pos, brief: what };
   }
-  if (CLOSES[closer] !== undefined && open === undefined) return { message: `${what}: nothing is open that it could close`, pos };
-  if (closer === ';' && open !== undefined && open.text !== '{') return { message: `${what}: ${placed(text, open)} is not closed yet`, pos };
+  if (CLOSES[closer] !== undefined && open === undefined) return { message: `${what}: nothing is open that it could close`, pos, brief: what };
+  if (closer === ';' && open !== undefined && open.text !== '{') return { message: `${what}: ${placed(text, open)} is not closed yet`, pos, brief: what };
   if (before !== undefined && endsValue(before) && /^[\w$"'`[({]/.test(text.slice(pos))) {
     const comma = open === undefined ? 'an operator or a semicolon' : 'a comma, an operator or a closing bracket';
-    return { message: `${what}: ${comma} is missing between ${shown(text, before.start)} and it`, pos };
+    return { message: `${what}: ${comma} is missing between ${shown(text, before.start)} and it`, pos, brief: what };
   }
-  return { message: what, pos };
+  return { message: what, pos, brief: what };
 };
 
 /** Marks that word processors put in. */

@@ -105,9 +105,9 @@ const explain = (text, fenced, plain, error) => {
     return failure(text, 'syntax_error', text.startsWith('export', error.pos) ? EXPORTS : MODULES, error.pos);
   }
   const typed = error.isTyped === true ? (onToken) => parseTypeScript(plain, onToken) : undefined;
-  const { message: what, pos } = explainSyntax(plain, message, error.pos, typed);
+  const { message: what, pos, brief = what } = explainSyntax(plain, message, error.pos, typed);
   const advice = adviceForText(plain);
-  return failure(text, 'syntax_error', advice === '' ? what : `${what}; ${advice}`, pos);
+  return failure(text, 'syntax_error', advice === '' ? what : `${brief}; ${advice}`, pos);
 };
 
 /** Puts `return` before the value and the wrapper around the whole. */
