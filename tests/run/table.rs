@@ -84,6 +84,7 @@ fn every_failure_on_the_page_says_what_to_do() {
                 "must be",
                 "thrown:",
                 "awaited or caught",
+                "write the code",
                 "await ",
             ];
             assert!(says.iter().any(|word| error.message.contains(word)), "{body}\n{}", error.message);
