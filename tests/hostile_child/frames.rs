@@ -66,6 +66,30 @@ fn p095_half_a_frame_and_a_clean_exit_is_no_success() {
 }
 
 #[test]
+fn p095_a_frame_cut_at_any_byte_is_no_success() {
+    rig::together(async {
+        let frame = framed(&answer(1).to_string());
+        for cut in 1..frame.len() {
+            let report = run(Script::greeted().bytes(&frame[..cut]).step(Step::Exit(0)), 5_000).await;
+            assert_eq!(code(&report), Some(ErrorCode::ProtocolViolation), "{cut}: {report:?}");
+        }
+        serves_on().await;
+    });
+}
+
+#[test]
+fn p108_descriptors_that_come_with_a_frame_are_not_kept() {
+    rig::alone(async {
+        serves_on().await;
+        let before = codemode_tests::census::Census::take();
+        let script = Script::greeted().step(Step::Descriptors { hex: hex(&framed(&console("with").to_string())), count: 50 });
+        let report = run(script.send(&answer(3)), 5_000).await;
+        assert!(report.ok && report.logs[0].text == "with", "{report:?}");
+        before.settles("descriptors on the bridge").await;
+    });
+}
+
+#[test]
 fn p097_deep_json_is_refused_without_going_down_into_it() {
     let brackets = "[".repeat(200_000) + &"]".repeat(200_000);
     violates("not_an_object", Script::greeted().bytes(&framed(&brackets)));

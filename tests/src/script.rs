@@ -24,6 +24,13 @@ pub enum Step {
         /// The bytes.
         hex: String,
     },
+    /// Writes bytes with that many open descriptors beside them.
+    Descriptors {
+        /// The bytes, in hexadecimal digits.
+        hex: String,
+        /// How many.
+        count: usize,
+    },
     /// Reads one frame.
     Read,
     /// Reads to end-of-file.

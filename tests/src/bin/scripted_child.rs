@@ -7,7 +7,7 @@ use std::process::exit;
 
 use codemode_tests::script::{Step, unhex};
 use nix::sys::signal::{Signal, raise};
-use nix::sys::socket::{Shutdown, shutdown};
+use nix::sys::socket::{ControlMessage, MsgFlags, Shutdown, sendmsg, shutdown};
 
 fn main() -> io::Result<()> {
     let path = std::env::args().nth(1).ok_or(io::ErrorKind::InvalidInput)?;
@@ -36,6 +36,10 @@ fn take(step: Step) -> io::Result<()> {
             loop {
                 write(&bytes)?;
             }
+        }
+        Step::Descriptors { hex, count } => {
+            let fds = vec![2; count];
+            sendmsg::<()>(1, &[io::IoSlice::new(&unhex(&hex))], &[ControlMessage::ScmRights(&fds)], MsgFlags::empty(), None)?;
         }
         Step::Read => read_frame()?,
         Step::ReadToEnd => drop(io::copy(&mut io::stdin(), &mut io::sink())?),
