@@ -17,8 +17,8 @@ const TOOLS: &str = r#"[
     { "id": "fail", "name": "fail", "description": "Fails.", "parameters": { "type": "object" }, "reply": { "error": { "message": "no", "code": "E_NO" } } },
 ]"#;
 
-/// The wall clock of a body in milliseconds: a hundred times what most of them take.
-const WALL_MS: u64 = 500;
+/// The wall clock of a body in milliseconds: a hundred times what most of them take, so that a busy machine does not end them before they have begun.
+const WALL_MS: u64 = 2_000;
 
 /// What a body that has the bridge's descriptor answers in the bridge's name.
 const FORGED: &str = "\"forged\"";
