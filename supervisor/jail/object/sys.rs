@@ -1,4 +1,5 @@
-//! The system calls the object makes, each with a safe face. All `unsafe` that is not a hook is here.
+//! The system calls the object makes, each with a safe face. What only one facility needs stands with it: see
+//! [`crate::image`] and [`crate::probe`].
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -12,7 +13,6 @@ unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
     fn sigaction(signal: c_int, action: *const SigAction, old: *mut SigAction) -> c_int;
     fn sigemptyset(set: *mut SigSet) -> c_int;
-    fn getauxval(kind: usize) -> usize;
     fn recvmsg(fd: c_int, message: *mut MsgHdr, flags: c_int) -> isize;
 }
 
@@ -162,87 +162,6 @@ pub fn can_map(bytes: usize) -> bool {
     const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
     // SAFETY: a new mapping at an address of the kernel's choice touches nothing that is there.
     unsafe { call(nr::MMAP, [0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1_isize as usize, 0]) }.is_ok()
-}
-
-/// One header of an ELF program: `Elf64_Phdr`.
-#[repr(C)]
-pub struct ProgramHeader {
-    /// `PT_*`.
-    pub kind: u32,
-    flags: u32,
-    offset: usize,
-    /// Where it wants to lie.
-    pub address: usize,
-    physical: usize,
-    file_size: usize,
-    /// Bytes in memory.
-    pub size: usize,
-    align: usize,
-}
-
-impl ProgramHeader {
-    /// The header that says where the headers are.
-    pub const SELF: u32 = 6;
-
-    /// Whether it is code: loaded, executable, never written to.
-    pub fn is_code(&self) -> bool {
-        const LOAD: u32 = 1;
-        const EXECUTE: u32 = 1;
-        const WRITE: u32 = 2;
-        self.kind == LOAD && self.flags & (EXECUTE | WRITE) == EXECUTE
-    }
-}
-
-/// The headers of the program, as the kernel has loaded them.
-pub fn program_headers() -> &'static [ProgramHeader] {
-    const AT_PHDR: usize = 3;
-    const AT_PHENT: usize = 4;
-    const AT_PHNUM: usize = 5;
-    // SAFETY: getauxval takes any number. The kernel says where the headers lie, how large one is and how many there are; they are never written to.
-    unsafe {
-        let (address, size, count) = (getauxval(AT_PHDR), getauxval(AT_PHENT), getauxval(AT_PHNUM));
-        if address == 0 || size != size_of::<ProgramHeader>() {
-            return &[];
-        }
-        core::slice::from_raw_parts(address as *const ProgramHeader, count)
-    }
-}
-
-/// Puts a copy in huge pages in the place of the code at `address`, or leaves it as it is.
-pub fn replace_code(address: usize, length: usize, huge: usize) -> Result<(), Errno> {
-    const READ_WRITE: usize = 3;
-    const PRIVATE_ANONYMOUS: usize = 0x22;
-    // One huge page more than is wanted, so that an aligned part of the right length lies inside wherever the kernel puts it.
-    // SAFETY: a new mapping at an address of the kernel's choice touches nothing that is there.
-    let room = unsafe { call(nr::MMAP, [0, length + huge, READ_WRITE, PRIVATE_ANONYMOUS, usize::MAX, 0]) }? as usize;
-    let copy = room.next_multiple_of(huge);
-    let put = put_code(copy, address, length);
-    // What is left of the room: all around the copy, or, when it failed, all of it.
-    let rest = if put.is_ok() { [(room, copy - room), (copy + length, room + huge - copy)] } else { [(room, length + huge), (0, 0)] };
-    for (at, bytes) in rest.into_iter().filter(|(_, bytes)| *bytes > 0) {
-        // SAFETY: a part of the mapping made above that nobody has a reference to.
-        let _ = unsafe { call(nr::MUNMAP, [at, bytes, 0, 0, 0, 0]) };
-    }
-    put.map(|_| ())
-}
-
-/// Fills the new mapping at `copy` and moves it over the code at `address`.
-fn put_code(copy: usize, address: usize, length: usize) -> Answer {
-    const READ_EXECUTE: usize = 5;
-    const MADV_HUGEPAGE: usize = 14;
-    const MADV_COLLAPSE: usize = 25;
-    const MAYMOVE_FIXED: usize = 3;
-    // SAFETY: `length` bytes from `copy` on are the new mapping of replace_code, with no reference to it. `length` bytes from `address` on lie in a loaded segment
-    // (image::move_to_huge_pages), which may be read. This is the only thread, and until the pages are moved it runs code of this object, of libc and of the
-    // kernel: none of it is what is replaced, and every byte of what is comes back the same.
-    unsafe {
-        call(nr::MADVISE, [copy, length, MADV_HUGEPAGE, 0, 0, 0])?;
-        core::ptr::copy_nonoverlapping(address as *const u8, copy as *mut u8, length);
-        // In small pages the copy would cost each fork more than the file does. This makes them huge where they are not, or says that they are not to be had.
-        call(nr::MADVISE, [copy, length, MADV_COLLAPSE, 0, 0, 0])?;
-        call(nr::MPROTECT, [copy, length, READ_EXECUTE, 0, 0, 0])?;
-        call(nr::MREMAP, [copy, length, length, MAYMOVE_FIXED, address, 0])
-    }
 }
 
 /// Writes `bytes`, as far as the kernel takes them in one go.

@@ -3,6 +3,7 @@
 use codemode_protocol::{JsonText, ValueType};
 use serde::Serialize;
 
+use super::answer::Answer;
 use super::console::LogEntry;
 use super::ledger::{CallEntry, Method};
 use super::report::{ErrorCode, RunError};
@@ -73,4 +74,11 @@ pub enum RunEvent {
         /// The class of the error, if there is one.
         code: Option<ErrorCode>,
     },
+}
+
+impl RunEvent {
+    pub(crate) fn of_answer(answer: &Answer) -> RunEvent {
+        let Answer { value, value_type, error } = answer;
+        RunEvent::Concluded { value: value.clone(), value_type: *value_type, error: error.clone().map(Box::new) }
+    }
 }

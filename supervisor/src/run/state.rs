@@ -426,11 +426,7 @@ impl Machine {
         if self.verdict.is_some() {
             return;
         }
-        let told = self.watched.then(|| RunEvent::Concluded {
-            value: answer.value.clone(),
-            value_type: answer.value_type,
-            error: answer.error.clone().map(Box::new),
-        });
+        let told = self.watched.then(|| RunEvent::of_answer(&answer));
         self.verdict = Some(answer);
         self.close_calls(now);
         self.actions.extend(told.map(Action::Tell));
