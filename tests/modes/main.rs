@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod denied;
 mod directory;
 mod sources;
+mod structured;
 mod surfaces;
 
 use std::sync::Arc;

@@ -51,6 +51,28 @@ impl CallCode {
         }
     }
 
+    /// Whether it is the word of policy, approval or hook.
+    pub fn is_denial(self) -> bool {
+        match self {
+            CallCode::Denied
+            | CallCode::ApprovalUnavailable
+            | CallCode::ApprovalDenied
+            | CallCode::ApprovalTimeout
+            | CallCode::HookBlocked
+            | CallCode::HookFailed => true,
+            CallCode::UnknownTool
+            | CallCode::AmbiguousTool
+            | CallCode::InvalidArguments
+            | CallCode::InvalidResult
+            | CallCode::ToolError
+            | CallCode::ToolUnavailable
+            | CallCode::ToolTimeout
+            | CallCode::TooLarge
+            | CallCode::CallLimit
+            | CallCode::Cancelled => false,
+        }
+    }
+
     /// The `error.name` of a failure that has no name of its own.
     pub fn error_name(self) -> &'static str {
         match self {

@@ -116,6 +116,15 @@ impl ToolSet {
         self.tools.iter().any(|tool| is_it(&tool.id) || is_it(&tool.name))
     }
 
+    /// Whether a tool can be asked for by its bare name.
+    pub fn is_called_by_name(&self, tool: &Tool) -> bool {
+        let is_its_own = |id: usize| self.tools[id].id == tool.id;
+        match self.position(tool.name.trim()) {
+            Some(position) => is_its_own(position),
+            None => matches!(self.by_name().get(tool.name.as_str()).map(Vec::as_slice), Some([position]) if is_its_own(*position)),
+        }
+    }
+
     /// The best tools for a query, best first; nothing for a query without a match.
     pub fn search(&self, query: &SearchQuery) -> Vec<Arc<Tool>> {
         self.best(&query.query, query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT))

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use codemode_protocol::{Limit, LimitError, RunLimits};
 
 use super::{examples, number};
+use crate::catalog::RunContext;
 use crate::gate::{Glob, Policy};
 use crate::launch::{self, LaunchConfig, WallPolicy};
 
@@ -28,6 +29,9 @@ pub(super) enum Command {
     /// Tries on this host what each wall claims to stop, one wall at a time.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArguments),
+    /// Tells what a session's log says: what the model saw, searched and called.
+    #[command(after_help = examples::REPORT)]
+    Report(ReportArguments),
     /// Prints completions for a shell.
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArguments),
@@ -73,6 +77,10 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath)]
     node: Option<PathBuf>,
 
+    /// Append what happens to this file, as lines of JSON (mode 0600, secrets masked)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) session_log: Option<PathBuf>,
+
     /// What to do about a wall this host cannot raise
     #[arg(long, value_enum, default_value_t = Walls::Default)]
     walls: Walls,
@@ -93,6 +101,26 @@ pub(super) struct CatalogArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) tools: Option<PathBuf>,
 
+    /// Who may use which tool: a file of JSON5
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) config: Option<PathBuf>,
+
+    /// The agent whose rules of --config apply
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+
+    /// The profile whose rules apply
+    #[arg(long, value_name = "ID")]
+    profile: Option<String>,
+
+    /// The session whose rules apply
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+
+    /// The channel whose rules apply
+    #[arg(long, value_name = "ID")]
+    channel: Option<String>,
+
     /// Only the tools whose id fits, e.g. 'demo:*'; may be given again
     #[arg(long, value_name = "GLOB")]
     allow: Option<Vec<String>>,
@@ -104,7 +132,19 @@ pub(super) struct CatalogArguments {
 
 impl CatalogArguments {
     pub(super) fn has_policy(&self) -> bool {
-        self.allow.is_some() || !self.deny.is_empty()
+        self.config.is_some() || self.allow.is_some() || !self.deny.is_empty()
+    }
+
+    /// For whom the catalog is.
+    pub(super) fn context(&self) -> RunContext {
+        let id = |id: &Option<String>| id.as_deref().map(Into::into);
+        RunContext {
+            agent: id(&self.agent),
+            profile: id(&self.profile),
+            session: id(&self.session),
+            channel: id(&self.channel),
+            ..RunContext::default()
+        }
     }
 
     pub(super) fn policy(&self) -> Policy {
@@ -173,6 +213,17 @@ pub(super) struct DoctorArguments {
     /// The node program [default: $CODEMODE_NODE, else from PATH]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath)]
     pub(super) node: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ReportArguments {
+    /// The log, as `--session-log` or a gateway wrote it
+    #[arg(value_name = "SESSION.jsonl", value_hint = ValueHint::FilePath)]
+    pub(super) log: PathBuf,
+
+    /// Draw one page that needs nothing else, too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) html: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

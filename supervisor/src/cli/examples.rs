@@ -44,6 +44,12 @@ Examples:
   codemode doctor --node /opt/node-24/bin/node
   codemode doctor --json | jq '.walls[] | {name, status, reason}'";
 
+pub(super) const REPORT: &str = "\
+Examples:
+  codemode run body.js --tools tools.json --session-log session.jsonl
+  codemode report session.jsonl
+  codemode report session.jsonl --html session.html";
+
 pub(super) const COMPLETIONS: &str = "\
 Examples:
   codemode completions bash > ~/.local/share/bash-completion/completions/codemode

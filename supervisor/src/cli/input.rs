@@ -10,8 +10,11 @@ use serde_json::Value;
 
 use super::arguments::CatalogArguments;
 use super::exit;
-use crate::catalog::{Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, RecordError, Tool, quoted};
-use crate::gate::{Glob, Policed, Policy};
+use crate::catalog::{Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, RecordError, RunContext, Sources, Tool, quoted};
+use crate::config::{Config, ConfigError};
+use crate::gate::{Gate, Glob, Policy};
+use crate::modes::{PlanRequest, plan};
+use crate::telemetry::SessionLogError;
 
 /// A catalog file of this size takes as long to read as a Node takes to start. Smaller ones are read before anything is started.
 const LARGE_CATALOG: u64 = 512 << 10;
@@ -30,6 +33,10 @@ pub(super) enum InputError {
     Catalog(CatalogFileError),
     #[error("{0}")]
     Record(#[from] RecordError),
+    #[error("{0}\nmend it there; nothing of a configuration with a fault is used")]
+    Config(#[from] ConfigError),
+    #[error("{0}\nname a file that can be written")]
+    SessionLog(#[from] SessionLogError),
     #[error("a catalog comes from a file, not from standard input\nname a file; in bash `--tools <(command)` is one")]
     CatalogFromStdin,
     #[error("no catalog is named\nname one with `--tools FILE`")]
@@ -103,35 +110,63 @@ pub(super) fn body_name(path: Option<&Path>) -> String {
     }
 }
 
-/// A catalog behind the policy of the command line.
+/// What the files say, before anybody is asked for anything.
+#[derive(Debug)]
+pub(super) struct Files {
+    file: Arc<FileCatalog>,
+    stem: String,
+    config: Config,
+    policy: Policy,
+    context: RunContext,
+}
+
+/// A catalog behind the policy of configuration and command line.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) catalog: Arc<dyn Catalog>,
+    /// What calls pass.
+    pub(super) gate: Arc<Gate>,
+    /// For whom it is.
+    pub(super) context: RunContext,
     /// What the policy leaves, in the order of the file.
     pub(super) tools: Vec<Arc<Tool>>,
     /// What a user should know of the policy, a line each.
     pub(super) notes: Vec<String>,
 }
 
-/// Reads the catalog; an empty one when none is named.
-pub(super) fn catalog(arguments: &CatalogArguments) -> Result<Opened, InputError> {
+/// Reads catalog and configuration; an empty one of each when none is named.
+pub(super) fn files(arguments: &CatalogArguments) -> Result<Files, InputError> {
+    let config = match arguments.config.as_deref() {
+        Some(path) => Config::open(path)?,
+        None => Config::default(),
+    };
     let file = match arguments.tools.as_deref() {
         Some(path) if is_stdin(Some(path)) => return Err(InputError::CatalogFromStdin),
         Some(path) => FileCatalog::open(path)?,
         None => FileCatalog::from_str("[]", "tools")?,
     };
-    let policy = arguments.policy();
-    let file = Arc::new(file);
-    let all = file.tools();
-    let notes = idle(&policy, all.tools());
-    if policy == Policy::default() {
-        let tools = all.tools().to_vec();
-        return Ok(Opened { catalog: file, tools, notes });
+    let stem =
+        arguments.tools.as_deref().and_then(Path::file_stem).map_or_else(|| "tools".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    Ok(Files { file: Arc::new(file), stem, config, policy: arguments.policy(), context: arguments.context() })
+}
+
+impl Files {
+    /// The catalog of one run.
+    pub(super) async fn opened(self) -> Opened {
+        let mut notes = idle(&self.policy, self.file.tools().tools());
+        notes.extend(self.config.clamps.iter().map(ToString::to_string));
+        if !self.config.mcp_servers.is_empty() {
+            notes.push("the MCP servers of the configuration are not asked: this program connects to none".to_owned());
+        }
+        let sources = Sources::new();
+        self.file.into_sources(&self.stem).into_iter().for_each(|source| sources.add(source));
+        let request = PlanRequest { context: self.context, policy: self.policy, ..PlanRequest::default() };
+        let plan = plan(&self.config, &Arc::new(sources), request).await;
+        notes.extend(plan.notes);
+        let tools = plan.catalog.tools().tools().to_vec();
+        let gate = Arc::new(self.config.gate().with_policy(plan.policy));
+        Opened { catalog: plan.catalog, gate, context: plan.context, tools, notes }
     }
-    let inner: Arc<dyn Catalog> = Arc::clone(&file) as _;
-    let policed = Policed::new(inner, all, &policy);
-    let tools = policed.tools().tools().to_vec();
-    Ok(Opened { catalog: Arc::new(policed), tools, notes })
 }
 
 /// Patterns that fit no tool: a misspelt deny is one.

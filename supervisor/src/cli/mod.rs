@@ -14,6 +14,7 @@ mod live;
 mod number;
 mod pages;
 mod paint;
+mod report;
 mod run;
 mod screen;
 mod show;

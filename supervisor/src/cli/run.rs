@@ -15,7 +15,9 @@ use super::tape::{self, TapedArguments};
 use super::{exit, show, watch};
 use crate::catalog::Catalog;
 use crate::launch::LaunchError;
+use crate::modes::{note_end, note_event, note_start};
 use crate::run::{Ahead, RunHandle, RunReport, RunRequest, Supervisor, unavailable};
+use crate::telemetry::{Recorder, SessionLog};
 
 /// Runs a body, once or whenever it changes.
 pub(super) fn main(arguments: &RunArguments) -> ExitCode {
@@ -70,6 +72,10 @@ fn no_runtime(source: std::io::Error) -> LaunchError {
 }
 
 async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> ExitCode {
+    let recorder = match recorder(arguments) {
+        Ok(recorder) => recorder,
+        Err(error) => return unusable(&error),
+    };
     // The files are read while Node is found.
     let body = in_background({
         let path = arguments.body.clone();
@@ -77,7 +83,7 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
     });
     let catalog = in_background({
         let taped = TapedArguments::from(arguments);
-        move || tape::opened(&taped)
+        move || tape::read(&taped)
     });
     let supervisor = match supervisor(arguments) {
         Ok(supervisor) => supervisor,
@@ -91,7 +97,7 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
             (is_large && RunRequest::new(body.clone()).with_limits(limits).take_body().is_ok()).then(|| supervisor.launch_ahead(&limits));
         Ok((body, ahead))
     };
-    let catalog = async { catalog.await.unwrap_or(Err(InputError::Lost)) };
+    let catalog = async { Ok(catalog.await.unwrap_or(Err(InputError::Lost))?.opened().await) };
     let ((body, ahead), (opened, tape)) = tokio::select! {
         files = async { tokio::try_join!(body, catalog) } => match files {
             Ok(files) => files,
@@ -105,7 +111,7 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
         }
     };
     opened.notes.iter().for_each(|note| show::note(note));
-    let mut run = Run::start(&supervisor, ahead, body, &opened, limits, !arguments.json);
+    let mut run = Run::start(&supervisor, ahead, body, &opened, limits, recorder, !arguments.json);
     let mut stopped = false;
     let mut diverged = false;
     let mut report = loop {
@@ -135,11 +141,30 @@ pub(super) fn supervisor(arguments: &RunArguments) -> Result<Supervisor, LaunchE
     Supervisor::builder().launch(arguments.launch_config()).launcher_choice(arguments.launcher()).build()
 }
 
+/// What keeps the log that was asked for.
+pub(super) fn recorder(arguments: &RunArguments) -> Result<Recorder, InputError> {
+    let recorder = Recorder::default().with_session(arguments.catalog.context().session);
+    match &arguments.session_log {
+        Some(path) => Ok(recorder.with_log(Arc::new(SessionLog::open(path)?))),
+        None => Ok(recorder),
+    }
+}
+
+/// A name for a run in logs: logs of many processes may be put together.
+fn run_id() -> Arc<str> {
+    let mut bits = [0; 8];
+    // Without random bits there is no run either; the name does not matter then.
+    let _ = getrandom::fill(&mut bits);
+    format!("{:016x}", u64::from_be_bytes(bits)).into()
+}
+
 /// A run that goes on and is told about.
 pub(super) struct Run {
     handle: RunHandle,
     live: Live,
     text: String,
+    recorder: Recorder,
+    run_id: Arc<str>,
 }
 
 impl Run {
@@ -149,24 +174,35 @@ impl Run {
         body: Vec<u8>,
         opened: &Opened,
         limits: RunLimits,
+        recorder: Recorder,
         calls_too: bool,
     ) -> Run {
         let text = String::from_utf8_lossy(&body).into_owned();
-        let request = RunRequest::new(body).with_limits(limits);
-        let catalog: Arc<dyn Catalog> = Arc::clone(&opened.catalog);
+        let mut request =
+            RunRequest::new(body).with_limits(limits).with_gate(Arc::clone(&opened.gate)).with_context(opened.context.clone());
+        let run_id = run_id();
+        request.run_id = Some(Arc::clone(&run_id));
+        let mut catalog: Arc<dyn Catalog> = Arc::clone(&opened.catalog);
+        if recorder.is_logging() {
+            catalog = recorder.watch(catalog, Arc::clone(&run_id));
+            note_start(&recorder, &run_id, &request);
+        }
         let handle = match ahead {
             Some(ahead) => supervisor.start_ahead(ahead, request, catalog),
             None => supervisor.start(request, catalog),
         };
-        Run { handle, live: Live::new(calls_too), text }
+        Run { handle, live: Live::new(calls_too), text, recorder, run_id }
     }
 
     /// Tells what happens until the report is there. Cancel-safe.
     pub(super) async fn finished(&mut self) -> RunReport {
         while let Some(event) = self.handle.event().await {
+            note_event(&self.recorder, &self.run_id, &event);
             self.live.tell(&event);
         }
-        self.handle.finished().await
+        let report = self.handle.finished().await;
+        note_end(&self.recorder, &self.run_id, &report);
+        report
     }
 
     pub(super) fn cancel(&self) {
@@ -176,6 +212,9 @@ impl Run {
     /// Prints the report.
     pub(super) fn end(self, report: &RunReport, arguments: &RunArguments) -> ExitCode {
         self.live.end(report);
+        if let Some(loss) = self.recorder.log().and_then(SessionLog::loss) {
+            show::note(&format!("{} events are missing from the session log: {}", loss.events, loss.reason));
+        }
         if arguments.catalog.tools.is_none() && arguments.replay.is_none() && !report.calls.is_empty() {
             show::note("no catalog was named, so there were no tools; name one with `--tools FILE`");
         }

@@ -7,8 +7,8 @@ use serde_json::json;
 use codemode_protocol::JsonText;
 
 use super::arguments::RunArguments;
-use super::input::{self, InputError, Opened};
-use crate::catalog::{RecordError, RecordFile, Recorder, Replay};
+use super::input::{self, Files, InputError, Opened};
+use crate::catalog::{RecordError, RecordFile, Recorder, Replay, RunContext};
 use crate::run::{ErrorCode, RunError, RunReport};
 
 /// What is recorded or played back with a run.
@@ -22,21 +22,44 @@ pub(super) enum Tape {
     Replay(Arc<Replay>),
 }
 
-/// Reads the catalog of a run, and puts the tape between it and the run.
-pub(super) fn opened(arguments: &TapedArguments) -> Result<(Opened, Tape), InputError> {
+/// The files of a run, before its catalog is made of them.
+#[derive(Debug)]
+pub(super) enum Read {
+    /// A catalog, and the file that the run is written to.
+    Files(Box<Files>, Option<RecordFile>),
+    /// A record, what to say of it, and for whom the run is.
+    Record(Arc<Replay>, Vec<String>, RunContext),
+}
+
+/// Reads the files of a run.
+pub(super) fn read(arguments: &TapedArguments) -> Result<Read, InputError> {
     if let Some(path) = &arguments.replay {
         let replay = Arc::new(Replay::open(path)?);
         let others = arguments.catalog.tools.is_some() || arguments.catalog.has_policy();
-        let note = "--tools, --allow and --deny say nothing with --replay: the record has the tools of its run".to_owned();
-        let opened = Opened { catalog: Arc::clone(&replay) as _, tools: Vec::new(), notes: if others { vec![note] } else { Vec::new() } };
-        return Ok((opened, Tape::Replay(replay)));
+        let note = "--tools, --config, --allow and --deny say nothing with --replay: the record has the tools of its run".to_owned();
+        return Ok(Read::Record(replay, if others { vec![note] } else { Vec::new() }, arguments.catalog.context()));
     }
     let file = arguments.record.as_ref().map(RecordFile::claim).transpose()?;
-    let mut opened = input::catalog(&arguments.catalog)?;
-    let Some(file) = file else { return Ok((opened, Tape::None)) };
-    let recorder = Arc::new(Recorder::new(Arc::clone(&opened.catalog)));
-    opened.catalog = Arc::clone(&recorder) as _;
-    Ok((opened, Tape::Record(recorder, file)))
+    Ok(Read::Files(Box::new(input::files(&arguments.catalog)?), file))
+}
+
+impl Read {
+    /// Makes the catalog, and puts the tape between it and the run.
+    pub(super) async fn opened(self) -> (Opened, Tape) {
+        match self {
+            Read::Record(replay, notes, context) => {
+                let opened = Opened { catalog: Arc::clone(&replay) as _, gate: Arc::default(), context, tools: Vec::new(), notes };
+                (opened, Tape::Replay(replay))
+            }
+            Read::Files(files, None) => (files.opened().await, Tape::None),
+            Read::Files(files, Some(file)) => {
+                let mut opened = files.opened().await;
+                let recorder = Arc::new(Recorder::new(Arc::clone(&opened.catalog)));
+                opened.catalog = Arc::clone(&recorder) as _;
+                (opened, Tape::Record(recorder, file))
+            }
+        }
+    }
 }
 
 /// Those arguments that say what is recorded, played back, and called.

@@ -56,7 +56,8 @@ fn open(shown: &ShownCatalog) -> Result<Opened, InputError> {
     if shown.catalog.tools.is_none() {
         return Err(InputError::NoCatalog);
     }
-    let opened = input::catalog(&shown.catalog)?;
+    let files = input::files(&shown.catalog)?;
+    let opened = wait(files.opened());
     opened.notes.iter().for_each(|note| show::note(note));
     Ok(opened)
 }
@@ -72,7 +73,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 
 /// The way of a body's call, through the same gate.
 async fn call(opened: &Opened, id: &str, args: &JsonText) -> Result<(Value, Vec<String>), CallFailure> {
-    let passage = Passage::new(Arc::default(), Arc::clone(&opened.catalog), "by-hand".into()).with_args_limit(MOST_ARGUMENTS);
+    let passage = Passage::new(Arc::clone(&opened.gate), Arc::clone(&opened.catalog), "by-hand".into()).with_args_limit(MOST_ARGUMENTS);
     let admitted = passage.admit(1, id, args).await?;
     let decoded = admitted.decoded().to_vec();
     Ok((passage.call(admitted).await?, decoded))

@@ -29,6 +29,7 @@ type Stamp = Option<(u64, u64, u64, i64, i64)>;
 struct Stamps {
     body: Stamp,
     catalog: Stamp,
+    config: Stamp,
 }
 
 /// Runs until a signal comes.
@@ -36,6 +37,10 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
     let supervisor = match run::supervisor(arguments) {
         Ok(supervisor) => supervisor,
         Err(error) => return run::not_launched(&error, arguments, limits),
+    };
+    let recorder = match run::recorder(arguments) {
+        Ok(recorder) => recorder,
+        Err(error) => return run::unusable(&error),
     };
     let watched = async {
         let mut seen = Stamps::take(arguments);
@@ -45,7 +50,7 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
             match files(arguments, limits).await {
                 Ok((body, opened)) => {
                     opened.notes.iter().for_each(|note| show::note(note));
-                    let mut run = Run::start(&supervisor, None, body, &opened, limits, !arguments.json);
+                    let mut run = Run::start(&supervisor, None, body, &opened, limits, recorder.clone(), !arguments.json);
                     tokio::select! {
                         report = run.finished() => {
                             run.end(&report, arguments);
@@ -63,7 +68,13 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
             }
             seen.change(arguments).await;
             let now = Stamps::settled(arguments).await;
-            let file = if now.body == seen.body { arguments.catalog.tools.as_deref() } else { arguments.body.as_deref() };
+            let file = if now.body != seen.body {
+                arguments.body.as_deref()
+            } else if now.catalog != seen.catalog {
+                arguments.catalog.tools.as_deref()
+            } else {
+                arguments.catalog.config.as_deref()
+            };
             why = format!("{} has changed", file.unwrap_or(Path::new("a file")).display());
             seen = now;
         }
@@ -79,8 +90,9 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
 
 async fn files(arguments: &RunArguments, limits: RunLimits) -> Result<(Vec<u8>, Opened), InputError> {
     let (path, catalog) = (arguments.body.clone(), arguments.catalog.clone());
-    let read = run::in_background(move || Ok((input::body(path.as_deref(), &limits)?, input::catalog(&catalog)?)));
-    read.await.unwrap_or(Err(InputError::Lost))
+    let read = run::in_background(move || Ok((input::body(path.as_deref(), &limits)?, input::files(&catalog)?)));
+    let (body, files) = read.await.unwrap_or(Err(InputError::Lost))?;
+    Ok((body, files.opened().await))
 }
 
 fn header(number: u64, why: &str) {
@@ -91,7 +103,11 @@ fn header(number: u64, why: &str) {
 
 impl Stamps {
     fn take(arguments: &RunArguments) -> Stamps {
-        Stamps { body: stamp(arguments.body.as_deref()), catalog: stamp(arguments.catalog.tools.as_deref()) }
+        Stamps {
+            body: stamp(arguments.body.as_deref()),
+            catalog: stamp(arguments.catalog.tools.as_deref()),
+            config: stamp(arguments.catalog.config.as_deref()),
+        }
     }
 
     /// Waits until a file is not as it was. Cancel-safe.

@@ -77,10 +77,7 @@ fn write(set: &ToolSet, groups: &Groups<'_>, description_chars: usize, most: usi
 
 /// What a model calls it: its name if nobody else has it.
 fn called<'a>(set: &ToolSet, tool: &'a Tool) -> &'a str {
-    match set.resolve(&tool.name) {
-        Ok(found) if found.id == tool.id => &tool.name,
-        _ => &tool.id,
-    }
+    if set.is_called_by_name(tool) { &tool.name } else { &tool.id }
 }
 
 /// Headings alone can be too many: thousands of sources with a tool each.

@@ -48,7 +48,32 @@ pub enum CallState {
     Unknown,
 }
 
+impl Method {
+    /// The word for it in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Method::Search => "search",
+            Method::Describe => "describe",
+            Method::Call => "call",
+        }
+    }
+}
+
 impl CallState {
+    /// The word for it in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CallState::Queued => "queued",
+            CallState::Sent => "sent",
+            CallState::Ok => "ok",
+            CallState::Error => "error",
+            CallState::Denied => "denied",
+            CallState::Refused => "refused",
+            CallState::Cancelled => "cancelled",
+            CallState::Unknown => "unknown",
+        }
+    }
+
     /// Whether nothing can follow.
     pub fn is_final(self) -> bool {
         !matches!(self, CallState::Queued | CallState::Sent)
@@ -156,7 +181,7 @@ impl Ledger {
                 entry.code = Some(code);
                 entry.state = match entry.state {
                     CallState::Sent => CallState::Error,
-                    _ if is_denial(code) => CallState::Denied,
+                    _ if code.is_denial() => CallState::Denied,
                     _ => CallState::Refused,
                 };
             }
@@ -192,28 +217,6 @@ impl Ledger {
 
 fn index(seq: u64) -> Option<usize> {
     usize::try_from(seq.checked_sub(1)?).ok()
-}
-
-/// Whether a code is the word of policy, approval or hook.
-fn is_denial(code: CallCode) -> bool {
-    match code {
-        CallCode::Denied
-        | CallCode::ApprovalUnavailable
-        | CallCode::ApprovalDenied
-        | CallCode::ApprovalTimeout
-        | CallCode::HookBlocked
-        | CallCode::HookFailed => true,
-        CallCode::UnknownTool
-        | CallCode::AmbiguousTool
-        | CallCode::InvalidArguments
-        | CallCode::InvalidResult
-        | CallCode::ToolError
-        | CallCode::ToolUnavailable
-        | CallCode::ToolTimeout
-        | CallCode::TooLarge
-        | CallCode::CallLimit
-        | CallCode::Cancelled => false,
-    }
 }
 
 #[cfg(test)]

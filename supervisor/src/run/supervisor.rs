@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use codemode_protocol::{JsonText, Limit, Run, RunLimits, Seed, ValueType};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::driver::{self, Ready, Setup};
 use super::event::RunEvent;
@@ -145,7 +146,17 @@ impl Supervisor {
         let (cancel, cancelled) = watch::channel(false);
         let limits = request.limits;
         let launcher = Arc::clone(&self.launcher);
-        let task = tokio::spawn(async move {
+        let context = &request.context;
+        let span = tracing::info_span!(
+            "codemode.run",
+            otel.kind = "internal",
+            codemode.run.id = request.run_id.as_deref(),
+            gen_ai.agent.id = context.agent.as_deref(),
+            session.id = context.session.as_deref(),
+            codemode.channel = context.channel.as_deref(),
+            codemode.verdict = tracing::field::Empty,
+        );
+        let work = async move {
             let (body, seed) = match (request.take_body(), request.fixed_seed().map_or_else(seed, |fixed| Ok(Seed::new(fixed)))) {
                 (Ok(body), Ok(seed)) => (body, seed),
                 (Err(problem), _) => return without_child(&*catalog, limits, problem.into()),
@@ -154,8 +165,12 @@ impl Supervisor {
             let run_id = request.run_id.unwrap_or_else(|| seed.to_string().into());
             let run = Run { body, seed, limits: limits.wire() };
             let setup = Setup { run, run_id, limits, gate: request.gate, catalog, events, cancel: cancelled };
-            driver::drive(setup, launch(launcher, ahead, limits::order(&limits))).await
-        });
+            let report = driver::drive(setup, launch(launcher, ahead, limits::order(&limits))).await;
+            let verdict = report.error.as_ref().map_or("ok", |error| error.code.as_str());
+            tracing::Span::current().record("codemode.verdict", verdict);
+            report
+        };
+        let task = tokio::spawn(work.instrument(span));
         RunHandle { cancel, events: None, task, limits, taken: false }
     }
 }

@@ -46,19 +46,25 @@ pub struct Selected {
     pub source: Source,
 }
 
+impl From<CatalogSummary> for SourceCounts {
+    fn from(summary: CatalogSummary) -> SourceCounts {
+        let count = |source| summary.sources.get(&source).copied().unwrap_or(0);
+        SourceCounts {
+            openclaw: count(Source::Openclaw),
+            plugin: count(Source::Plugin),
+            mcp: count(Source::Mcp),
+            client: count(Source::Client),
+        }
+    }
+}
+
 impl Telemetry {
     /// The counts at the start of a run.
     pub fn of_catalog(summary: CatalogSummary) -> Self {
-        let count = |source| summary.sources.get(&source).copied().unwrap_or(0);
         Telemetry {
             catalog_size: summary.catalog_size,
-            sources: SourceCounts {
-                openclaw: count(Source::Openclaw),
-                plugin: count(Source::Plugin),
-                mcp: count(Source::Mcp),
-                client: count(Source::Client),
-            },
-            unavailable: summary.unavailable,
+            unavailable: summary.unavailable.clone(),
+            sources: summary.into(),
             ..Telemetry::default()
         }
     }
