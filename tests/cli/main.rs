@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_node;
+mod configured;
 mod help;
 mod people;
 mod record;

@@ -15,11 +15,13 @@ const ADDRESSES: [(&str, &[&str]); 3] = [
 ];
 
 /// Folder and the modules of its crate that it must not know.
-const DIRECTIONS: [(&str, &[&str]); 4] = [
+const DIRECTIONS: [(&str, &[&str]); 6] = [
     ("supervisor/src/launch/", &["run", "bridge", "catalog", "gate", "cli", "serve", "modes"]),
     ("supervisor/src/bridge/", &["run", "catalog", "gate", "cli", "serve", "modes"]),
     ("supervisor/src/catalog/", &["run", "bridge", "launch", "cli", "serve", "modes"]),
-    ("supervisor/src/gate/", &["run", "bridge", "launch", "cli", "serve", "modes"]),
+    ("supervisor/src/gate/", &["run", "bridge", "launch", "cli", "serve", "modes", "config"]),
+    ("supervisor/src/config/", &["run", "bridge", "launch", "cli", "serve", "modes", "telemetry"]),
+    ("supervisor/src/telemetry/", &["run", "bridge", "launch", "cli", "serve", "modes", "config"]),
 ];
 
 /// `mod.rs` files with functions that every file of their folder uses. The list only gets shorter.
