@@ -137,6 +137,10 @@ impl Catalog for Watched {
         self.catalog.describe(id).await
     }
 
+    async fn resolve(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
+        self.catalog.resolve(id).await
+    }
+
     async fn available(&self, tool: &Arc<Tool>) -> Result<(), CallFailure> {
         self.catalog.available(tool).await
     }
