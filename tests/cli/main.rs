@@ -1,5 +1,6 @@
 //! The command line as a person meets it: the built program, its output, its exit codes, and what it leaves behind.
 
+mod approve;
 mod bad_input;
 mod bad_node;
 mod configured;

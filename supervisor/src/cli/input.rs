@@ -8,6 +8,7 @@ use std::sync::Arc;
 use codemode_protocol::{JsonText, RunLimits};
 use serde_json::Value;
 
+use super::approve;
 use super::arguments::CatalogArguments;
 use super::exit;
 use crate::catalog::{Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, RecordError, RunContext, Sources, Tool, quoted};
@@ -164,7 +165,7 @@ impl Files {
         let plan = plan(&self.config, &Arc::new(sources), request).await;
         notes.extend(plan.notes);
         let tools = plan.catalog.tools().tools().to_vec();
-        let gate = Arc::new(self.config.gate().with_policy(plan.policy));
+        let gate = Arc::new(self.config.gate().with_policy(plan.policy).with_approver(approve::approver()));
         Opened { catalog: plan.catalog, gate, context: plan.context, tools, notes }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::approve::is_asking;
 use super::paint::{Paint, columns};
 use super::screen::visible_line;
 use super::show;
@@ -124,16 +125,29 @@ impl Live {
 
 fn serve(told: &Receiver<Told>, progress: bool) {
     let mut line = Progress { began: Instant::now(), doing: "starting".to_owned(), drawn: false };
+    // What comes while a person is asked something waits for the answer: a body could write a question of its own. Its console is bounded, and so is this.
+    let mut held = String::new();
     loop {
-        let next = if progress { told.recv_timeout(PROGRESS_EVERY) } else { told.recv().map_err(|_| RecvTimeoutError::Disconnected) };
+        let waits = progress || !held.is_empty();
+        let next = if waits { told.recv_timeout(PROGRESS_EVERY) } else { told.recv().map_err(|_| RecvTimeoutError::Disconnected) };
+        let over = matches!(next, Err(RecvTimeoutError::Disconnected));
         match next {
-            Ok(Told::Lines(text)) => {
-                line.clear();
-                show::to_stderr(&text);
-            }
+            Ok(Told::Lines(text)) => held.push_str(&text),
             Ok(Told::Doing(doing)) => line.doing = doing,
-            Err(RecvTimeoutError::Timeout) => line.draw(),
-            Err(RecvTimeoutError::Disconnected) => return line.clear(),
+            Err(RecvTimeoutError::Timeout) if progress && !is_asking() => line.draw(),
+            Err(_) => {}
+        }
+        if is_asking() && !over {
+            // The question has cleared the line.
+            line.drawn = false;
+            continue;
+        }
+        if !held.is_empty() {
+            line.clear();
+            show::to_stderr(&std::mem::take(&mut held));
+        }
+        if over {
+            return line.clear();
         }
     }
 }

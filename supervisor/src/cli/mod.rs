@@ -3,6 +3,7 @@
 //! `arguments` says what can be typed, `usage` what to say of the rest; `dispatch` goes to the command. What goes out passes `screen` (nothing that a
 //! terminal would obey) and `paint` (colours, where a person looks). Standard output carries the result and nothing else.
 
+mod approve;
 mod arguments;
 mod dispatch;
 mod doctor;

@@ -62,9 +62,11 @@ fn open(shown: &ShownCatalog) -> Result<Opened, InputError> {
     Ok(opened)
 }
 
-/// The catalogs of files need no I/O, only the clock, which asks for no descriptor.
+/// The catalogs of files need no I/O, only the clock, which asks for no descriptor. Hooks need both: where there is no descriptor left for a runtime, there
+/// is none for a hook either, which then fails.
 fn wait<T>(future: impl Future<Output = T>) -> T {
-    match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    match runtime.enable_all().build().or_else(|_| tokio::runtime::Builder::new_current_thread().enable_time().build()) {
         Ok(runtime) => runtime.block_on(future),
         // Without I/O there is nothing that the host could refuse.
         Err(error) => unreachable!("{error}"),
