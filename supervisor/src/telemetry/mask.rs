@@ -80,6 +80,8 @@ fn text_masked(text: &str) -> String {
             continue;
         }
         let end = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
+        // The full stop of a sentence is no part of its last word.
+        let end = rest[..end].trim_end_matches('.').len().max(1);
         let (word, after) = rest.split_at(end);
         let lower = word.to_ascii_lowercase();
         let announces = SECRET_WORDS
@@ -93,7 +95,8 @@ fn text_masked(text: &str) -> String {
         }
         // A sentence has the word, too: only what is assigned, or follows the name of a scheme, is a secret.
         let assigns = after.trim_start_matches(['"', '\'']).starts_with([':', '=']);
-        announced = announces && (assigns || ((lower == "bearer" || lower == "basic") && after.starts_with(' ')));
+        let is_scheme = matches!(word, "Bearer" | "Basic") || (announced && matches!(lower.as_str(), "bearer" | "basic"));
+        announced = announces && (assigns || (is_scheme && after.starts_with(' ')));
         rest = after;
     }
     out
@@ -143,8 +146,9 @@ mod tests {
     #[test]
     fn secrets_are_masked_wherever_they_stand() {
         for (text, wanted) in [
-            ("key sk-test-abcdef0123456789abcdef.", "key [masked]"),
-            ("Authorization: Bearer abc.def-ghi", "Authorization: [masked] [masked]"),
+            ("key sk-test-abcdef0123456789abcdef.", "key [masked]."),
+            ("Authorization: Bearer abc.def-ghi", "Authorization: Bearer [masked]"),
+            ("authorization: bearer abc", "authorization: bearer [masked]"),
             ("sent 'Bearer abcdef' twice", "sent 'Bearer [masked]' twice"),
             ("https://me:hunter2@host/path", "https://me:[masked]@host/path"),
             ("password=hunter2&user=me", "password=[masked]&user=me"),
