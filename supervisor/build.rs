@@ -27,12 +27,17 @@ fn variable(name: &str) -> String {
 fn jail_object(here: &Path, out: &Path) {
     let source = here.join("jail/object");
     watch(&source);
-    watch(&here.join("jail/plan/src/wire.rs"));
+    watch(&here.join("jail/plan/src"));
     let mut command = Command::new(variable("RUSTC"));
     command.args(["--edition", "2024", "--crate-name", "jail", "--crate-type", "cdylib", "--target", &variable("TARGET")]);
     // Fixed, whatever the profile: without optimisation the compiler asks for an unwinder that is not there.
     command.args(["-C", "panic=abort", "-C", "opt-level=s", "-C", "lto=fat", "-C", "strip=symbols"]);
     command.args(["-C", "link-arg=-nostartfiles", "-C", "link-arg=-Wl,-z,defs", "-D", "warnings"]);
+    // Scripts of system calls are a power of tests.
+    command.args(["--check-cfg", "cfg(danger)"]);
+    if env::var_os("CARGO_FEATURE_DANGER").is_some() {
+        command.args(["--cfg", "danger"]);
+    }
     command.arg("-o").arg(out.join("jail.so")).arg(source.join("lib.rs"));
     run(&mut command, "compile the jail object");
 }

@@ -9,7 +9,7 @@ use crate::EXIT_NOT_JAILED;
 use crate::hooks::EXIT_ABORTED;
 use crate::stage_one::{BRIDGE, Outcome, REPORT, answer_to, parent_death, plan, tell, tell_as};
 use crate::sys::{self, SigInfo};
-use crate::wire::{Event, FLAG_TEMPLATE, ORDER_LEN, Order, Plan, Step};
+use crate::wire::{Event, FLAG_KEEP_LOOP, FLAG_TEMPLATE, ORDER_LEN, Order, Plan, Step};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -33,6 +33,15 @@ static DRY_AT: AtomicUsize = AtomicUsize::new(0);
 /// Whether Node's own event loop is out of the game.
 pub fn is_past_boot() -> bool {
     STAGE.load(Ordering::Relaxed) != BOOTING
+}
+
+/// Whether what Node writes to its event loop goes nowhere: that loop is closed.
+pub fn has_no_loop() -> bool {
+    is_past_boot() && !keeps_loop(&plan())
+}
+
+fn keeps_loop(plan: &Plan<'_>) -> bool {
+    cfg!(danger) && plan.flags & FLAG_KEEP_LOOP != 0
 }
 
 /// Whether this process was copied from a template: it has one thread, whatever its memory says.
@@ -157,7 +166,7 @@ fn become_child(plan: &Plan<'_>, [bridge, stderr, report]: [c_int; 3], dry_runs:
     // The report first: without it nobody hears of a failure.
     let placed = [(report, REPORT), (bridge, BRIDGE), (stderr, 2)].iter().try_for_each(|(from, to)| sys::dup_to(*from, *to).map(|_| ()));
     // What the template opened for its event loop goes too: that loop never runs again.
-    let placed = placed.and_then(|()| sys::close_range(REPORT + 1, u32::MAX)).and_then(|_| sys::new_session());
+    let placed = placed.and_then(|()| close_loop(plan)).and_then(|_| sys::new_session());
     settle(Step::Descriptors, placed.map(|_| ()).map_err(|errno| (1, errno)));
     // A fork starts without the signal its parent had asked for.
     settle(Step::ParentDeath, parent_death(plan));
@@ -192,7 +201,7 @@ pub fn arm(plan: &Plan<'_>) -> u8 {
     if plan.steps & Step::RunLimits.bit() != 0 {
         settle(Step::RunLimits, run_limits());
     }
-    let _ = sys::close_range(REPORT + 1, u32::MAX);
+    let _ = close_loop(plan);
     STAGE.store(ARMED, Ordering::Relaxed);
     if plan.steps & Step::ArmedFilter.bit() != 0 {
         sys::set_traps(off_list, fault);
@@ -203,6 +212,15 @@ pub fn arm(plan: &Plan<'_>) -> u8 {
     }
     tell(Event::Armed, 0, 0);
     b'A'
+}
+
+/// Closes everything above the descriptors of a child.
+fn close_loop(plan: &Plan<'_>) -> sys::Answer {
+    // A fork shares its template's loop, and with it that of every other fork: that would be no control but a fault.
+    if keeps_loop(plan) && !is_fork() {
+        return Ok(0);
+    }
+    sys::close_range(REPORT + 1, u32::MAX)
 }
 
 fn settle(step: Step, outcome: Outcome) {

@@ -18,6 +18,8 @@ mod image;
 mod nr;
 mod probe;
 mod root;
+#[cfg(danger)]
+mod script;
 mod stage_one;
 mod sys;
 #[path = "../plan/src/wire.rs"]

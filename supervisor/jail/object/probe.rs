@@ -26,7 +26,7 @@ pub fn run(plan: &Plan<'_>, environment: *const *mut c_char) -> ! {
         gate::keep(Order { nonce: plan.nonce, data_soft: MEMORY, data_hard: MEMORY, cpu_seconds: CPU_SECONDS, dry_runs: 0 });
         gate::arm(plan);
     }
-    let (errno, detail) = match attempt(&probe, environment) {
+    let (errno, detail) = match attempt(plan, &probe, environment) {
         Ok(answer) => (0, answer as u64),
         Err(errno) => (errno, 0),
     };
@@ -34,7 +34,7 @@ pub fn run(plan: &Plan<'_>, environment: *const *mut c_char) -> ! {
     sys::exit_group(0)
 }
 
-fn attempt(probe: &Probe<'_>, environment: *const *mut c_char) -> Answer {
+fn attempt(plan: &Plan<'_>, probe: &Probe<'_>, environment: *const *mut c_char) -> Answer {
     let number = probe.number as usize;
     match probe.act {
         Act::Wait => wait(),
@@ -62,7 +62,20 @@ fn attempt(probe: &Probe<'_>, environment: *const *mut c_char) -> Answer {
         Act::ManyDescriptors => sys::dup_to(0, HIGH),
         Act::InstallFilter => sys::install_filter(&ALLOW_ALL, false),
         Act::ForeignCall => foreign_call(),
+        Act::Script => scripted(plan, probe),
     }
+}
+
+#[cfg(danger)]
+fn scripted(plan: &Plan<'_>, probe: &Probe<'_>) -> Answer {
+    crate::script::run(plan, probe)
+}
+
+/// A released object makes no call that a plan spells out.
+#[cfg(not(danger))]
+fn scripted(_plan: &Plan<'_>, _probe: &Probe<'_>) -> Answer {
+    const ENOSYS: Errno = 38;
+    Err(ENOSYS)
 }
 
 const O_RDONLY: usize = 0;

@@ -149,5 +149,6 @@ pub(super) fn words(act: Act) -> &'static str {
         Act::ManyDescriptors => "use a high descriptor",
         Act::InstallFilter => "install a filter",
         Act::ForeignCall => "make a 32-bit system call",
+        Act::Script => "make the calls of a script",
     }
 }

@@ -140,7 +140,7 @@ async fn attempt(prober: &Prober, targets: &Targets, (wall, act, given): Key) ->
         act,
         number: targets.number(act),
         // A path with a zero byte in it is no path: the control fails.
-        path: CString::new(path.as_os_str().as_bytes()).unwrap_or_default(),
+        path: CString::new(path.as_os_str().as_bytes()).unwrap_or_default().into_bytes_with_nul(),
     };
     let outcome = prober.attempt(&trial).await;
     if matches!(act, Act::CreateFile | Act::WriteFile) {

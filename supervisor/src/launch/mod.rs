@@ -15,6 +15,8 @@ mod plan;
 pub(crate) mod probe;
 mod report;
 mod ruleset;
+#[cfg(feature = "danger")]
+mod scripts;
 mod spawn;
 #[cfg(any(test, feature = "danger"))]
 mod stand_in;
@@ -30,7 +32,11 @@ pub use config::{LaunchConfig, LauncherChoice, WallPolicy, WallSet};
 pub use error::{IsolationError, LaunchError, NodeError};
 pub use filters::syscall_name;
 pub use node::Node;
+#[cfg(feature = "danger")]
+pub use probe::{Act, Given, Outcome};
 pub use report::{Isolation, LauncherKind, Wall, WallReport, WallStatus};
+#[cfg(feature = "danger")]
+pub use scripts::{Filtered, Probes, Swept};
 pub use spawn::Spawn;
 pub use template::Template;
 pub(crate) use template::{Rehearsal, self_test};

@@ -1,6 +1,6 @@
 //! From a configuration to the jail's plan.
 
-use codemode_jail::wire::{FLAG_PROBE, FLAG_TEMPLATE, PLAN_MAX, PROBE_MAX, Plan, Probe, RLIMITS_MAX, Rlimit, Step};
+use codemode_jail::wire::{FLAG_KEEP_LOOP, FLAG_PROBE, FLAG_TEMPLATE, PLAN_MAX, Plan, Probe, RLIMITS_MAX, Rlimit, Step};
 
 use super::filters::{FilterError, Filters};
 use super::{LaunchConfig, Wall, WallSet};
@@ -32,6 +32,8 @@ pub(super) struct Blueprint {
     filters: Filters,
     /// The frames of a template's dry run, and of a fork's.
     rehearsal: [Vec<u8>; 2],
+    /// Whether probes get a template's start-up filter.
+    pub(super) probes_template: bool,
 }
 
 /// What a plan is for.
@@ -47,7 +49,7 @@ impl Blueprint {
     pub(super) fn new(config: &LaunchConfig, rehearsal: [Vec<u8>; 2]) -> Result<Blueprint, FilterError> {
         let walls = config.walls();
         let filters = Filters::compile(config.jit || !walls.has(Wall::NoExecMemory))?;
-        Ok(Blueprint { walls, filters, rehearsal })
+        Ok(Blueprint { walls, filters, rehearsal, probes_template: false })
     }
 
     /// The steps the jail object takes.
@@ -57,17 +59,20 @@ impl Blueprint {
 
     /// The bytes of a probe's plan, with just these steps.
     pub(super) fn encode_probe(&self, nonce: [u8; 16], steps: u32, probe: &Probe<'_>) -> Option<Vec<u8>> {
-        let mut act = [0; PROBE_MAX];
+        let mut act = vec![0; PLAN_MAX];
         let length = probe.encode(&mut act)?;
-        self.write(nonce, steps, FLAG_PROBE, &self.filters.startup, [act.get(..length)?, &[]])
+        let startup = if self.probes_template { &self.filters.template } else { &self.filters.startup };
+        self.write(nonce, steps, FLAG_PROBE, startup, [act.get(..length)?, &[]])
     }
 
     /// The bytes of one plan.
     pub(super) fn encode(&self, nonce: [u8; 16], steps: u32, purpose: Purpose) -> Option<Vec<u8>> {
+        // Never so in a release: there every wall is asked for.
+        let keep = if self.walls.has(Wall::Descriptors) { 0 } else { FLAG_KEEP_LOOP };
         match purpose {
-            Purpose::Run => self.write(nonce, steps, 0, &self.filters.startup, [&[]; 2]),
+            Purpose::Run => self.write(nonce, steps, keep, &self.filters.startup, [&[]; 2]),
             Purpose::Template => {
-                self.write(nonce, steps, FLAG_TEMPLATE, &self.filters.template, self.rehearsal.each_ref().map(Vec::as_slice))
+                self.write(nonce, steps, FLAG_TEMPLATE | keep, &self.filters.template, self.rehearsal.each_ref().map(Vec::as_slice))
             }
         }
     }

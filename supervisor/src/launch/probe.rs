@@ -3,7 +3,6 @@
 //! The same preload, plan and report as every child's, with one flag more; why a released program may leave walls away here stands in
 //! `supervisor/jail/object/probe.rs`. What comes back is what the kernel said, seen from inside (a record) or from outside (an exit status).
 
-use std::ffi::CString;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -11,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use codemode_jail::wire::Act;
+pub use codemode_jail::wire::Act;
 use codemode_jail::wire::{Event, Probe, RECORD_LEN, Record, Step};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockType, sendmsg};
 use tokio::time::timeout;
@@ -40,13 +39,13 @@ pub(crate) struct Trial {
     pub(crate) act: Act,
     /// See [`Act`].
     pub(crate) number: u64,
-    /// See [`Act`].
-    pub(crate) path: CString,
+    /// See [`Act`]; ends with a zero byte.
+    pub(crate) path: Vec<u8>,
 }
 
 /// What stands in a control too.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Given {
+pub enum Given {
     /// Nothing.
     Nothing,
     /// An unprivileged user, as every child is: root is above most limits.
@@ -70,7 +69,7 @@ impl Given {
 
 /// What became of a probe.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// The act was done.
     Succeeded,
     /// The kernel said no; its error number.
@@ -87,7 +86,7 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 pub(crate) struct Prober {
     node: Node,
-    blueprint: Blueprint,
+    pub(super) blueprint: Blueprint,
     object: Sealed,
     null: OwnedFd,
     parent: Arc<ParentThread>,
@@ -115,8 +114,12 @@ impl Witness {
 impl Prober {
     /// Makes what all probes of `node` share.
     pub(crate) fn new(node: Node) -> Result<Prober, LaunchError> {
-        let blueprint =
-            Blueprint::new(&LaunchConfig::default(), Default::default()).map_err(|error| LaunchError::Internal(error.to_string()))?;
+        Prober::with(node, &LaunchConfig::default())
+    }
+
+    /// The same with the filters of `config`.
+    pub(super) fn with(node: Node, config: &LaunchConfig) -> Result<Prober, LaunchError> {
+        let blueprint = Blueprint::new(config, Default::default()).map_err(|error| LaunchError::Internal(error.to_string()))?;
         let memory = |source| host("memory files", source);
         Ok(Prober {
             node,
@@ -134,7 +137,7 @@ impl Prober {
 
     /// Starts a witness.
     pub(crate) async fn witness(&self) -> Result<Witness, LaunchError> {
-        let trial = Trial { walls: WallSet::NONE, given: Given::Nothing, act: Act::Wait, number: 0, path: CString::default() };
+        let trial = Trial { walls: WallSet::NONE, given: Given::Nothing, act: Act::Wait, number: 0, path: vec![0] };
         // Without the step that makes a process untraceable: that would be a wall of the witness, not of the probe.
         let (child, bridge, _) = self.start(&trial, 0, None).await?;
         Ok(Witness { child, _bridge: bridge })
@@ -157,7 +160,12 @@ impl Prober {
         Ok(outcome)
     }
 
-    async fn start(&self, trial: &Trial, steps: u32, ruleset: Option<OwnedFd>) -> Result<(Child, OwnedFd, [u8; 16]), LaunchError> {
+    pub(super) async fn start(
+        &self,
+        trial: &Trial,
+        steps: u32,
+        ruleset: Option<OwnedFd>,
+    ) -> Result<(Child, OwnedFd, [u8; 16]), LaunchError> {
         let nonce = nonce()?;
         let (bridge, bridge_child) = pair(SockType::Stream)?;
         let (control, control_child) = pair(SockType::SeqPacket)?;
@@ -165,7 +173,7 @@ impl Prober {
         // Kept until the process has them.
         let leaked = if trial.act == Act::ReadLeaked { self.leak().map_err(|source| host("descriptors", source))? } else { Vec::new() };
         let number = leaked.last().map_or(trial.number, |fd| fd.as_raw_fd().unsigned_abs().into());
-        let probe = Probe { act: trial.act, number, path: trial.path.as_bytes_with_nul() };
+        let probe = Probe { act: trial.act, number, path: &trial.path };
         let plan =
             self.blueprint.encode_probe(nonce, steps, &probe).ok_or_else(|| LaunchError::Internal("the plan is too large".to_owned()))?;
         // A probe reads no bundle; what stands in its place is as good.

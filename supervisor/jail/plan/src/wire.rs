@@ -1,5 +1,10 @@
 //! The bytes between supervisor and jail object. `core` only: the object includes this file as it stands.
 
+#[path = "probe.rs"]
+mod probe;
+
+pub use probe::*;
+
 /// First four bytes of a plan: "CMJ1".
 pub const PLAN_MAGIC: u32 = 0x314a_4d43;
 
@@ -77,126 +82,12 @@ impl Step {
 /// The process is a template: at the gate it waits for fork orders instead of arming itself.
 pub const FLAG_TEMPLATE: u32 = 1;
 
+/// What Node opened for its event loop stays open when the process is armed: a test without the wall `descriptors`. Only an object built for tests knows it.
+pub const FLAG_KEEP_LOOP: u32 = 4;
+
 /// The process is a probe: after stage 1 (and the armed steps, where the plan has them) it tries the one act that [`Probe`] in `dry` names, reports what came
 /// of it, and ends. `main()` never runs, so there is no JavaScript that could miss a wall the plan leaves out.
 pub const FLAG_PROBE: u32 = 2;
-
-/// The acts of probes: what hostile code would do, had it the process to itself. The number is the one in a plan.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[repr(u32)]
-pub enum Act {
-    /// Waits until the bridge is closed: somebody for other probes to signal and to look into.
-    Wait,
-    /// Reads a byte of the file at `path`.
-    ReadFile,
-    /// Makes a file at `path`, which is not there yet.
-    CreateFile,
-    /// Writes to a file made for it at `path`.
-    WriteFile,
-    /// Looks for entries of `/`.
-    ListRoot,
-    /// Connects over TCP to the loopback port `number`.
-    ConnectTcp,
-    /// Sends a datagram to the loopback port `number`.
-    SendUdp,
-    /// Connects to the abstract socket called `path`.
-    ConnectAbstract,
-    /// Sends the null signal to the process `number`.
-    Signal,
-    /// Seizes the process `number` as a debugger does.
-    Trace,
-    /// Copies itself.
-    Fork,
-    /// Becomes the program at `path`, which prints its version.
-    Execute,
-    /// Makes written memory executable.
-    ExecuteWritten,
-    /// Asks for memory that is writable and executable at once.
-    MapWritableExecutable,
-    /// Makes an io_uring.
-    IoUring,
-    /// Makes a user namespace.
-    NewUserNamespace,
-    /// Becomes root.
-    BecomeRoot,
-    /// Uses a right of root: changes the root directory (to the one it has).
-    ChangeRoot,
-    /// Reads from the descriptor `number`, which somebody forgot to close.
-    ReadLeaked,
-    /// Looks for an environment variable.
-    SeeEnvironment,
-    /// Raises its limit on core files to one byte.
-    AllowCoreFiles,
-    /// Asks for `number` bytes of memory.
-    Allocate,
-    /// Opens a descriptor number far above those of a child.
-    ManyDescriptors,
-    /// Installs one more filter, which allows everything.
-    InstallFilter,
-    /// Makes a call by the gate of 32-bit programs, where numbers mean other calls.
-    ForeignCall,
-}
-
-/// Every act, by number.
-pub const ACTS: [Act; 25] = [
-    Act::Wait,
-    Act::ReadFile,
-    Act::CreateFile,
-    Act::WriteFile,
-    Act::ListRoot,
-    Act::ConnectTcp,
-    Act::SendUdp,
-    Act::ConnectAbstract,
-    Act::Signal,
-    Act::Trace,
-    Act::Fork,
-    Act::Execute,
-    Act::ExecuteWritten,
-    Act::MapWritableExecutable,
-    Act::IoUring,
-    Act::NewUserNamespace,
-    Act::BecomeRoot,
-    Act::ChangeRoot,
-    Act::ReadLeaked,
-    Act::SeeEnvironment,
-    Act::AllowCoreFiles,
-    Act::Allocate,
-    Act::ManyDescriptors,
-    Act::InstallFilter,
-    Act::ForeignCall,
-];
-
-/// Largest encoded [`Probe`]: numbers, the longest path Linux takes, and its end.
-pub const PROBE_MAX: usize = 12 + 4096;
-
-/// One act of a probe and what it needs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Probe<'a> {
-    /// What to try.
-    pub act: Act,
-    /// See [`Act`].
-    pub number: u64,
-    /// See [`Act`]; ends with a zero byte.
-    pub path: &'a [u8],
-}
-
-impl<'a> Probe<'a> {
-    /// Writes the probe into `out`; gives the bytes used, or nothing when it does not fit.
-    pub fn encode(&self, out: &mut [u8]) -> Option<usize> {
-        let mut w = Writer { out, at: 0 };
-        w.u32(self.act as u32)?;
-        w.u64(self.number)?;
-        w.bytes(self.path)?;
-        Some(w.at)
-    }
-
-    /// Reads a probe.
-    pub fn decode(bytes: &'a [u8]) -> Option<Probe<'a>> {
-        let mut r = Reader { bytes };
-        let act = ACTS.get(r.u32()? as usize).copied()?;
-        Some(Probe { act, number: r.u64()?, path: r.bytes })
-    }
-}
 
 /// One resource limit: the kernel's number of the resource, soft and hard value.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -308,7 +199,8 @@ pub enum Event {
     Abort,
     /// From a template: a fork order was carried out; `detail` is the new process, or `errno` says why there is none.
     Forked,
-    /// From a probe: the act succeeded (errno 0; `detail` is what the kernel answered) or was refused.
+    /// From a probe: the act succeeded (errno 0; `detail` is what the kernel answered) or was refused. From a script's copy the upper half of `detail` is
+    /// the index of its call, and [`Event::Forked`] with the copy's status in place of `errno` follows when it has ended.
     Act,
 }
 
