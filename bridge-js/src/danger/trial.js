@@ -17,6 +17,7 @@ const BARREN = 2;
 const TEMPLATE = 4;
 const OPEN_IMPORT = 8;
 const OPEN_STACK = 16;
+const LOST = 32;
 
 /** A property of every main-realm object, inherited from `Object.prototype`. Whoever can name its value holds an object of that realm. */
 const MARK_NAME = 'realmMark';
@@ -56,19 +57,26 @@ export default (boot) => {
   if (!boot.magic.startsWith('CMTRIAL')) throw new Error('codemode: this bundle only runs attack trials');
   const kind = boot.magic.charCodeAt(7) - 64;
   const has = (bit) => (kind & bit) !== 0;
+  // A realm of its own: one that holds, or one that is handed the other's global object.
+  const apart = has(GUEST) || has(LOST);
   const taken = capture(boot);
-  const take = has(GUEST) ? taken : { ...taken, vm: compilingHere(taken.vm) };
+  const take = apart ? taken : { ...taken, vm: compilingHere(taken.vm) };
   const frames = makeFrames(take);
   const host = { __proto__: null, send: frames.send, bytes: frames.bytes, receive: frames.receive, park: frames.park, promise: take.promiseDetails };
-  const realm = has(GUEST) ? makeRealm(take, boot.script, host) : lostRealm(boot, host);
+  const realm = apart ? makeRealm(take, boot.script, host) : lostRealm(boot, host);
   const { guest } = realm;
-  if (has(GUEST)) Object.defineProperty(Object.prototype, MARK_NAME, { __proto__: null, value: MARK });
+  if (apart) Object.defineProperty(Object.prototype, MARK_NAME, { __proto__: null, value: MARK });
   const permissionModel = nothingGranted(take.permission);
   installHooks(withHoles(take, has), guest);
   warm(take, realm, has(TEMPLATE));
   if (has(BARREN)) makeBarren(take);
   guest.check(false, () => Promise.reject(new Error()), () => {});
   take.runMicrotasks();
+  if (has(LOST)) {
+    if (!has(BARREN)) globalThis.require = boot.require;
+    const hand = new take.vm.Script('(lost)=>{Object.defineProperty(globalThis,"lost",{__proto__:null,value:lost})}').runInContext(realm.context);
+    hand(globalThis);
+  }
   const ours = ['openclaw', 'console'];
   const report = {
     node: take.version,

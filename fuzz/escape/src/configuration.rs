@@ -65,7 +65,8 @@ pub fn hole_named(name: &str) -> Option<Hole> {
 impl Configuration {
     /// As a launcher takes it.
     pub fn launch(self) -> LaunchConfig {
-        let danger = Danger { walls: self.walls.set(), trial: Some(Trial { reopen: self.reopen }), ..Danger::default() };
+        let danger =
+            Danger { walls: self.walls.set(), trial: Some(Trial { reopen: self.reopen, ..Trial::default() }), ..Danger::default() };
         LaunchConfig { danger, ..LaunchConfig::default() }
     }
 }

@@ -92,6 +92,8 @@ pub struct Danger {
 pub struct Trial {
     /// A hole of `node:vm` that is left open.
     pub reopen: Option<Hole>,
+    /// The guest realm is lost: bodies stay in it, and find the main realm's global object there as `lost`.
+    pub lost: bool,
 }
 
 /// Test-only: what the bridge closes and a trial can leave open.
@@ -118,6 +120,7 @@ impl Trial {
             Some(Hole::Import) => 8,
             Some(Hole::Stack) => 16,
         };
+        let hole = hole | if self.lost { 32 } else { 0 };
         let bits = u8::from(walls.has(Wall::GuestRealm)) | u8::from(walls.has(Wall::BarrenMainRealm)) << 1 | u8::from(template) << 2 | hole;
         let mut magic = *b"CMTRIAL@";
         magic[7] += bits;

@@ -21,6 +21,9 @@ const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bundle.js"));
 /// V8's code cache of the bundle for the Node this was built with; another Node takes the source.
 const BUNDLE_CACHE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bundle.cache"));
 
+/// What stands beside the permission model's own flag, for what it does not cover: the wall goes with all of it.
+const BESIDE_PERMISSIONS: [&str; 4] = ["--no-addons", "--disable-sigusr1", "--no-experimental-sqlite", "--no-experimental-ffi"];
+
 /// Everything the children of one launcher share.
 #[derive(Debug)]
 pub(super) struct Starter {
@@ -57,7 +60,7 @@ impl Starter {
         let walls = config.walls();
         let mut flags = node.flags(!walls.has(Wall::NoExecMemory));
         if !walls.has(Wall::PermissionModel) {
-            flags.retain(|flag| !flag.ends_with("permission"));
+            flags.retain(|flag| !flag.ends_with("permission") && !BESIDE_PERMISSIONS.contains(&flag.as_str()));
         }
         #[cfg(any(test, feature = "danger"))]
         if config.danger.trial.is_some() && !walls.has(Wall::BarrenMainRealm) {
