@@ -4,6 +4,7 @@
 
 mod corpus;
 mod guest_realm;
+mod listed;
 mod lost_realm;
 mod plain_node;
 mod reach;
