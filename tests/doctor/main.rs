@@ -2,6 +2,7 @@
 
 mod hosts;
 mod page;
+mod places;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
