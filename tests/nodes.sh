@@ -22,4 +22,7 @@ for node in $CODEMODE_NODES; do
     CODEMODE_NODE="$node" CODEMODE_LAUNCHER="$launcher" cargo test -p codemode-tests --test e2e --test escape --test run || failed=1
   done
 done
+# The matrix of attacks and walls takes both launchers and all Nodes at once: a claim wants its control on some line.
+# shellcheck disable=SC2086 # a list of words
+CODEMODE_NODES="$(printf '%s:' $CODEMODE_NODES | sed 's/:$//')" cargo test -p codemode-tests --test matrix || failed=1
 exit "$failed"
