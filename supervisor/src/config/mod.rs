@@ -4,7 +4,7 @@
 //! in which every key is known and every number in its range, with a [`Clamp`] for each that was not), *effective* (`effective`: what is left
 //! for one [`RunContext`]). A file that cannot be read is an error with its place; it is never ignored, and no part of it is used.
 //!
-//! The rule of policy stands in one place, [`EffectivePolicy::permits`]: what every scope allows, minus what any scope denies. A missing allow list allows all,
+//! The rule of policy stands in one place, [`EffectivePolicy`]: what every scope allows, minus what any scope denies. A missing allow list allows all,
 //! an empty one nothing.
 
 mod checked;
