@@ -164,8 +164,15 @@ fn timeline_of(run: &NotedRun, first: u64, page: &mut String) {
             call.code.as_deref().map(|code| format!(" ({code})")).unwrap_or_default(),
             call.duration_ms
         );
-        // A label stands where there is more room for it.
-        let (text_x, anchor) = if x < WIDTH / 2.0 { (x + width + 4.0, "start") } else { (x - 4.0, "end") };
+        // A label stands where there is more room for it: behind its bar, before it, or on it.
+        let (before, behind) = (x, WIDTH - x - width);
+        let (text_x, anchor) = if width > before.max(behind) {
+            (x + 4.0, "start")
+        } else if behind >= before {
+            (x + width + 4.0, "start")
+        } else {
+            (x - 4.0, "end")
+        };
         let y = BAR * row as f64;
         let _ = write!(
             page,

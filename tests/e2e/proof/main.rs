@@ -139,6 +139,10 @@ async fn turn(mode: &'static str) -> Turn {
     let tools: Arc<FileCatalog> = gateway.add_plugin(&plugin_folder).unwrap();
     assert_eq!(tools.tools().tools().len(), TOOLS);
     let answer = gateway.turn("proof", PROMPT).await.unwrap();
+    // For whoever wants to look at the report of such a log.
+    if let Some(keep) = std::env::var_os("CODEMODE_KEEP_LOGS") {
+        std::fs::copy(&log, std::path::Path::new(&keep).join(format!("{mode}.jsonl"))).expect("CODEMODE_KEEP_LOGS is a folder");
+    }
     let requests = model.requests();
     let payloads: Vec<Value> = requests.iter().map(|request| serde_json::from_slice(request).unwrap()).collect();
     Turn {
