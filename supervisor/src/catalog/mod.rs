@@ -36,7 +36,7 @@ pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Plac
 pub(crate) use file::{offset_of_json5, place_of};
 pub use permission::Permission;
 pub use plan::{Listing, RunCatalog, SearchLimits, Sources};
-pub use record::{Divergence, RecordError, RecordFile, RecordProblem, Recorder, Replay};
+pub use record::{Divergence, RecordError, RecordFile, RecordProblem, Recording, Replay};
 pub use schema::{Schema, SchemaProblem};
 pub use search::SearchWeights;
 pub use set::{DuplicateId, ToolSet};

@@ -1,6 +1,6 @@
 //! What a run asked its catalog, and what it was answered: written down, and played back.
 //!
-//! [`Recorder`] is a catalog around another one; it keeps a *record*, and [`Recorder::save`] writes it. [`Replay`] is a catalog out of a record: it answers
+//! [`Recording`] is a catalog around another one; it keeps a *record*, and [`Recording::save`] writes it. [`Replay`] is a catalog out of a record: it answers
 //! a run as the recorded one was answered, needs no backend, and finds the first request that the recorded run did not make.
 //!
 //! A record holds requests as they stand between gate and catalog: arguments as the backend got them, values as it gave them. What the gate refuses by
@@ -8,12 +8,12 @@
 
 mod error;
 mod format;
-mod recorder;
+mod recording;
 mod replay;
 
 pub use error::{RecordError, RecordProblem};
 pub use format::RecordFile;
-pub use recorder::Recorder;
+pub use recording::Recording;
 pub use replay::{Divergence, Replay};
 
 /// Bytes of a record at most, the same as of a catalog file. It is held in memory while a run goes on.

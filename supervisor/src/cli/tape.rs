@@ -8,7 +8,7 @@ use codemode_protocol::JsonText;
 
 use super::arguments::RunArguments;
 use super::input::{self, Files, InputError, Opened};
-use crate::catalog::{RecordError, RecordFile, Recorder, Replay, RunContext};
+use crate::catalog::{RecordError, RecordFile, Recording, Replay, RunContext};
 use crate::run::{ErrorCode, RunError, RunReport};
 
 /// What is recorded or played back with a run.
@@ -17,7 +17,7 @@ pub(super) enum Tape {
     /// Nothing.
     None,
     /// The run is written down.
-    Record(Arc<Recorder>, RecordFile),
+    Record(Arc<Recording>, RecordFile),
     /// The run is answered from a record.
     Replay(Arc<Replay>),
 }
@@ -54,9 +54,9 @@ impl Read {
             Read::Files(files, None) => (files.opened().await, Tape::None),
             Read::Files(files, Some(file)) => {
                 let mut opened = files.opened().await;
-                let recorder = Arc::new(Recorder::new(Arc::clone(&opened.catalog)));
-                opened.catalog = Arc::clone(&recorder) as _;
-                (opened, Tape::Record(recorder, file))
+                let recording = Arc::new(Recording::new(Arc::clone(&opened.catalog)));
+                opened.catalog = Arc::clone(&recording) as _;
+                (opened, Tape::Record(recording, file))
             }
         }
     }
@@ -106,7 +106,7 @@ impl Tape {
     /// Writes the record.
     pub(super) fn save(self) -> Result<(), RecordError> {
         match self {
-            Tape::Record(recorder, file) => recorder.save(file),
+            Tape::Record(recording, file) => recording.save(file),
             Tape::None | Tape::Replay(_) => Ok(()),
         }
     }

@@ -13,7 +13,7 @@ use super::{MAX_BYTES, MAX_REQUESTS};
 
 /// A catalog around another one, with a record of one run.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct Recording {
     inner: Arc<dyn Catalog>,
     tape: Mutex<Tape>,
 }
@@ -60,10 +60,10 @@ impl Tape {
     }
 }
 
-impl Recorder {
+impl Recording {
     /// Around this catalog.
-    pub fn new(inner: Arc<dyn Catalog>) -> Recorder {
-        Recorder { inner, tape: Mutex::default() }
+    pub fn new(inner: Arc<dyn Catalog>) -> Recording {
+        Recording { inner, tape: Mutex::default() }
     }
 
     /// Writes what there is by now, whole or not at all.
@@ -88,7 +88,7 @@ impl Recorder {
 }
 
 #[async_trait]
-impl Catalog for Recorder {
+impl Catalog for Recording {
     fn summary(&self) -> CatalogSummary {
         self.inner.summary()
     }
