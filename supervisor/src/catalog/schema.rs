@@ -47,6 +47,9 @@ pub enum SchemaProblem {
     /// A part of it gives itself an address of its own (`$id`).
     #[error("a part of it has its own $id, which is not supported")]
     InnerAddress,
+    /// Making it ready could take too long.
+    #[error("it refers to too many places in itself, or has too many patterns")]
+    TooLarge,
     /// Checking one value against it could take too long.
     #[error("it refers to itself without end, or branches into more than {limit} checks for one value")]
     TooCostly {
@@ -106,6 +109,13 @@ impl Schema {
         self.validator.get_or_init(|| compile(self.value())).as_ref()
     }
 
+    /// Whether [`Schema::validator`] is there already, or made in less time than a change of threads takes.
+    pub(crate) fn is_quick(&self) -> bool {
+        /// Bytes of a schema that compiles in a fraction of a millisecond.
+        const QUICK_BYTES: usize = 8 << 10;
+        self.validator.get().is_some() || self.text.as_ref().is_some_and(|(_, range)| range.len() <= QUICK_BYTES)
+    }
+
     /// Whether checking this value with [`Schema::validator`] is bounded work; ask before.
     pub fn is_bounded_for(&self, value: &Value) -> bool {
         let scale = *self.scale.get_or_init(|| Scale::of(self.value()));
@@ -119,6 +129,9 @@ impl Schema {
 }
 
 fn compile(schema: &Value) -> Result<Validator, SchemaProblem> {
+    if schema_cost::is_too_large(schema) {
+        return Err(SchemaProblem::TooLarge);
+    }
     if let Some(target) = schema_cost::lost_reference(schema) {
         let target = cleaned(target, 100, Lines::Join);
         let message = format!("it refers to {target:?}, which is not one certain place in it");

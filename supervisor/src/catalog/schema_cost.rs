@@ -4,7 +4,7 @@
 //! ask for the last one a billion times. Both are found before the schema is compiled, by counting the checks that can apply to *one* place
 //! in a value. What the way down into members and items adds depends on the value, and is counted with it (`schema_effort`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -137,6 +137,31 @@ impl<'a> Counter<'a> {
         self.known.insert(target, Some(checks));
         checks
     }
+}
+
+/// Different places that a schema may refer to. The compiler of schemas does work for each of them times each that it has not come to yet: a chain of 40,000
+/// took 8 s. The largest number in a real one is below 100.
+const MAX_TARGETS: usize = 500;
+/// Patterns that a schema may have: 20,000 took a second to compile. The largest number in a real one is below 50.
+const MAX_PATTERNS: usize = 1_000;
+
+/// Whether compiling it could take long.
+pub(super) fn is_too_large(schema: &Value) -> bool {
+    fn gather<'a>(part: &'a Value, targets: &mut HashSet<&'a str>, patterns: &mut usize) {
+        match part {
+            Value::Object(map) => {
+                targets.extend(["$ref", "$dynamicRef", "$recursiveRef"].iter().filter_map(|keyword| map.get(*keyword)?.as_str()));
+                *patterns += usize::from(map.get("pattern").is_some_and(Value::is_string));
+                *patterns += map.get("patternProperties").and_then(Value::as_object).map_or(0, serde_json::Map::len);
+                map.values().for_each(|value| gather(value, targets, patterns));
+            }
+            Value::Array(items) => items.iter().for_each(|value| gather(value, targets, patterns)),
+            _ => {}
+        }
+    }
+    let (mut targets, mut patterns) = (HashSet::new(), 0);
+    gather(schema, &mut targets, &mut patterns);
+    targets.len() > MAX_TARGETS || patterns > MAX_PATTERNS
 }
 
 /// The parts of a schema that have a name for references: `$anchor`, `$dynamicAnchor`, or the fragment of an `$id` or `id`. Which of them
@@ -277,5 +302,18 @@ mod tests {
         assert!(has_inner_address(&json!({"properties": {"x": {"$schema": "http://json-schema.org/draft-04/schema#", "id": "b"}}})));
         assert!(has_inner_address(&json!({"$id": "a", "properties": {"x": {"$id": "b", "$ref": "#"}}})));
         assert!(!has_inner_address(&json!({"$id": "a", "properties": {"$id": {"type": "string"}}})));
+    }
+
+    #[test]
+    fn a_schema_with_very_many_places_or_patterns_is_not_compiled() {
+        let chain = |links: usize| {
+            let link = |i: usize| (format!("d{i}"), json!({"properties": {"a": {"$ref": format!("#/$defs/d{}", (i + 1) % links)}}}));
+            json!({"$defs": serde_json::Map::from_iter((0..links).map(link)), "$ref": "#/$defs/d0"})
+        };
+        assert!(!is_too_large(&chain(MAX_TARGETS)));
+        assert!(is_too_large(&chain(MAX_TARGETS + 1)));
+        let patterns = |count: usize| json!({"anyOf": vec![json!({"pattern": "a"}); count]});
+        assert!(!is_too_large(&patterns(MAX_PATTERNS)));
+        assert!(is_too_large(&patterns(MAX_PATTERNS + 1)));
     }
 }

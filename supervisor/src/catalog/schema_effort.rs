@@ -20,8 +20,8 @@ const MAX_STATES: u64 = 1_400;
 const STATES_PER_CHECK: u64 = 4;
 /// Bytes of text in a schema or a key that take the time of one check, to compare or to copy.
 const BYTES_PER_CHECK: usize = 64;
-/// Pairs of schema and place that are counted at most; more is too much by itself.
-const MAX_PAIRS: usize = 1_000_000;
+/// Pairs of schema and place that are counted at most; more is too much by itself. Each takes some 50 bytes while they are counted.
+const MAX_PAIRS: usize = 500_000;
 /// Schemas inside schemas, references and members on the way down: the validator calls itself for each, and the stack ends before patience
 /// does. A value nests at most 128 levels, a real schema takes two or three steps a level.
 const MAX_STEPS: usize = 600;

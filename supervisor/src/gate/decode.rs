@@ -11,6 +11,11 @@ use super::faults::below;
 const MAX_LOOKS: usize = 20_000;
 /// References and branches followed for one place.
 const MAX_HOPS: usize = 16;
+/// Levels of the arguments with all that was decoded in them: no more than a frame may have. Each text begins a reading of its own, so the reader's bound on
+/// depth is no bound on texts inside texts.
+const MAX_LEVELS: usize = 128;
+/// Texts inside texts. A model may encode twice by mistake; each text is read again with all that is in it.
+const MAX_TEXTS_DEEP: usize = 3;
 
 /// Types that a schema takes, as bits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -58,8 +63,31 @@ impl Types {
 /// Decodes in place; gives the JSON pointers of what was decoded.
 pub(super) fn decode_texts(schema: &Value, args: &mut Value) -> Vec<String> {
     let mut decoder = Decoder { root: schema, looks: 0, decoded: Vec::new() };
-    decoder.at(&[schema], args, "");
+    decoder.at(&[schema], args, "", Below::default());
     decoder.decoded
+}
+
+/// How far below the root a place is.
+#[derive(Clone, Copy, Default)]
+struct Below {
+    levels: usize,
+    texts: usize,
+}
+
+impl Below {
+    fn deeper(self) -> Below {
+        Below { levels: self.levels + 1, ..self }
+    }
+}
+
+/// Whether a value has at most so many levels.
+fn is_within(value: &Value, levels: usize) -> bool {
+    let Some(rest) = levels.checked_sub(1) else { return false };
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_within(item, rest)),
+        Value::Object(members) => members.values().all(|member| is_within(member, rest)),
+        _ => true,
+    }
 }
 
 struct Decoder<'a> {
@@ -70,17 +98,20 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// Looks at one place, for which all of these schemas hold.
-    fn at(&mut self, schemas: &[&'a Value], value: &mut Value, path: &str) {
+    fn at(&mut self, schemas: &[&'a Value], value: &mut Value, path: &str, mut below_root: Below) {
         if let Value::String(text) = &*value {
             let taken = schemas.iter().fold(Types::ALL, |taken, schema| taken.and(self.types(schema, 0)));
             let decodable = !taken.has(Types::TEXT) && taken.has(Types::OBJECT.or(Types::ARRAY)) && self.looks < MAX_LOOKS;
+            let decodable = decodable && below_root.texts < MAX_TEXTS_DEEP;
             let Some(decoded) = decodable.then(|| serde_json::from_str::<Value>(text).ok()).flatten() else {
                 return;
             };
-            if !taken.and(Types::OBJECT.or(Types::ARRAY)).has(Types::of_value(&decoded)) {
+            let fits = is_within(&decoded, MAX_LEVELS.saturating_sub(below_root.levels));
+            if !fits || !taken.and(Types::OBJECT.or(Types::ARRAY)).has(Types::of_value(&decoded)) {
                 return;
             }
             *value = decoded;
+            below_root.texts += 1;
             self.decoded.push(path.to_owned());
         }
         if !value.is_object() && !value.is_array() {
@@ -91,13 +122,13 @@ impl<'a> Decoder<'a> {
             self.gather(schema, value, &mut all, 0);
         }
         match value {
-            Value::Object(members) => self.members(&all, members, path),
-            Value::Array(items) => self.items(&all, items, path),
+            Value::Object(members) => self.members(&all, members, path, below_root.deeper()),
+            Value::Array(items) => self.items(&all, items, path, below_root.deeper()),
             _ => {}
         }
     }
 
-    fn members(&mut self, schemas: &[&'a Map<String, Value>], members: &mut Map<String, Value>, path: &str) {
+    fn members(&mut self, schemas: &[&'a Map<String, Value>], members: &mut Map<String, Value>, path: &str, below_root: Below) {
         for (key, member) in members {
             if !may_hold_text(member) {
                 continue;
@@ -112,12 +143,12 @@ impl<'a> Decoder<'a> {
                 }
             }
             if !below_it.is_empty() {
-                self.at(&below_it, member, &below(path, key));
+                self.at(&below_it, member, &below(path, key), below_root);
             }
         }
     }
 
-    fn items(&mut self, schemas: &[&'a Map<String, Value>], items: &mut [Value], path: &str) {
+    fn items(&mut self, schemas: &[&'a Map<String, Value>], items: &mut [Value], path: &str, below_root: Below) {
         for (index, item) in items.iter_mut().enumerate() {
             if !may_hold_text(item) {
                 continue;
@@ -131,7 +162,7 @@ impl<'a> Decoder<'a> {
                 }
             }
             if !below_it.is_empty() {
-                self.at(&below_it, item, &format!("{path}/{index}"));
+                self.at(&below_it, item, &format!("{path}/{index}"), below_root);
             }
         }
     }
@@ -264,5 +295,25 @@ mod tests {
         let started = std::time::Instant::now();
         decoded(json!({"properties": {"a": branch}}), json!({"a": "{}"}));
         assert!(started.elapsed() < std::time::Duration::from_secs(1));
+    }
+
+    #[test]
+    fn texts_inside_texts_are_decoded_no_deeper_than_a_frame_may_be() {
+        let schema = json!({"$defs": {"l": {"type": "array", "items": {"$ref": "#/$defs/l"}}}, "properties": {"a": {"$ref": "#/$defs/l"}}});
+        // Each text is an array of 100 levels around the next text.
+        let mut inner = String::from("[]");
+        for _ in 0..8 {
+            inner = format!("{}{}{}", "[".repeat(100), serde_json::to_string(&inner).unwrap(), "]".repeat(100));
+            if inner.len() > 1 << 20 {
+                break;
+            }
+        }
+        let mut args = json!({"a": inner});
+        decode_texts(&schema, &mut args);
+        assert!(is_within(&args, MAX_LEVELS));
+        // Twice encoded is still understood.
+        let mut args = json!({"a": "[\"[]\"]"});
+        assert_eq!(decode_texts(&schema, &mut args), ["/a", "/a/0"]);
+        assert_eq!(args, json!({"a": [[]]}));
     }
 }

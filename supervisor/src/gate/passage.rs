@@ -18,7 +18,7 @@ use super::output::{check_output, is_checkable};
 use super::redact::redacted;
 use super::step::{Listener, Step, StepOutcome, StepTaken, Told};
 use super::{ApprovalAnswer, ApprovalRequest, ApprovalRule, CheckedArguments, Gate, check_arguments};
-use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, SearchQuery, Tool, cleaned_line, quoted};
+use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, Schema, SearchQuery, Tool, cleaned_line, quoted};
 
 /// Arguments up to this size are checked where the caller is: that takes microseconds, and a thread would take more. What a schema can make of them is
 /// bounded (`catalog::Schema`), but the bound is for the largest arguments.
@@ -228,7 +228,7 @@ impl Passage {
         let value = answered?;
 
         let began = Instant::now();
-        let checked = check_output(&tool, value).await;
+        let checked = check_output(&tool, value, &self.gate.large_checks).await;
         self.tell(seq, Step::Output, began, Vec::new(), checked.as_ref().map(|_| None));
         let value = checked?;
 
@@ -261,13 +261,20 @@ impl Passage {
             is_checkable(tool)?;
             Ok(checked)
         };
-        if args.bytes() <= CHECKED_AT_ONCE {
+        if args.bytes() <= CHECKED_AT_ONCE && tool.parameters.is_quick() && tool.output_schema.as_ref().is_none_or(Schema::is_quick) {
             return work(tool, args);
         }
-        // On a thread that may take its time: the clock of the run goes on, and so does everybody else.
+        // On a thread that may take its time: the clock of the run goes on, and so does everybody else. It keeps its turn until it is done, whoever has
+        // stopped waiting for it.
+        let failed = || CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments could not be checked");
+        let turn = Arc::clone(&self.gate.large_checks).acquire_owned().await.map_err(|_| failed())?;
         let (own, text) = (Arc::clone(tool), args.clone());
-        let failed = |_| Err(CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments could not be checked"));
-        tokio::task::spawn_blocking(move || work(&own, &text)).await.unwrap_or_else(failed)
+        let checking = tokio::task::spawn_blocking(move || {
+            let checked = work(&own, &text);
+            drop(turn);
+            checked
+        });
+        checking.await.unwrap_or_else(|_| Err(failed()))
     }
 
     async fn hooks(&self, call: &mut Admitted, asked: &mut Vec<String>) -> Result<(), CallFailure> {

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use super::{Approvals, Approver, BeforeToolCall, Permission};
 
 /// How long one call may take when nothing else is said: the most that a run's own clock allows. A surface without a clock has this one.
 pub const CALL_LIMIT: Duration = Duration::from_secs(60);
+
+/// Checks of much at a time, for all runs of a gate: one may take a hundred bytes of memory for each byte that it looks at.
+const LARGE_CHECKS: usize = 2;
 
 /// The rules that stand between a body and the tools of its catalog. The same value serves any number of runs and surfaces; what one of them needs for
 /// itself is its [`super::Passage`].
@@ -25,11 +30,20 @@ pub struct Gate {
     pub(super) approvals: Approvals,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) call_limit: Duration,
+    /// Turns for checks of much, see [`LARGE_CHECKS`].
+    pub(super) large_checks: Arc<Semaphore>,
 }
 
 impl Default for Gate {
     fn default() -> Gate {
-        Gate { policy: None, hooks: Vec::new(), approvals: Approvals::default(), approver: None, call_limit: CALL_LIMIT }
+        Gate {
+            policy: None,
+            hooks: Vec::new(),
+            approvals: Approvals::default(),
+            approver: None,
+            call_limit: CALL_LIMIT,
+            large_checks: Arc::new(Semaphore::new(LARGE_CHECKS)),
+        }
     }
 }
 
