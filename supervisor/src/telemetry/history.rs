@@ -134,7 +134,7 @@ impl History {
     fn take(&mut self, event: &Value) {
         match text(&event["event"]).as_str() {
             "surface" => self.surfaces.push(surface(event)),
-            "log_gap" => self.lost += number(&event["lost"]),
+            "log_gap" => self.lost = self.lost.saturating_add(number(&event["lost"])),
             "run_started" => self.run(event).is_body = true,
             "run_ended" => {
                 let run = self.run(event);
@@ -191,7 +191,9 @@ impl History {
 
     /// Bytes that were sent, and that direct exposure would have sent.
     pub fn bytes(&self) -> (u64, u64) {
-        self.surfaces.iter().fold((0, 0), |(sent, direct), surface| (sent + surface.bytes_sent, direct + surface.bytes_direct))
+        self.surfaces.iter().fold((0, 0), |(sent, direct), surface| {
+            (u64::saturating_add(sent, surface.bytes_sent), u64::saturating_add(direct, surface.bytes_direct))
+        })
     }
 }
 
@@ -239,4 +241,19 @@ fn millis(value: &Value) -> f64 {
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_large_as_they_come_are_summed_and_drawn() {
+        let line = |event: &str| event.replace("MAX", &u64::MAX.to_string());
+        let gap = line("{\"event\": \"log_gap\", \"lost\": MAX}\n");
+        let surface = line("{\"event\": \"surface\", \"bytesSent\": MAX, \"bytesDirect\": MAX}\n");
+        let history = History::read(format!("{gap}{gap}no event\n{surface}{surface}").as_bytes()).unwrap();
+        assert_eq!((history.lost, history.bytes()), (u64::MAX, (u64::MAX, u64::MAX)));
+        assert!(!history.answers().is_empty() && history.page().contains("were lost"));
+    }
 }

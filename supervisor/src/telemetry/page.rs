@@ -64,7 +64,7 @@ impl History {
         if let Some(advice) = self.advice() {
             let _ = write!(page, "<p class=\"advice\">{}</p>", escaped(advice.trim_start_matches("advice").trim()));
         }
-        if self.lost + self.unreadable > 0 {
+        if self.lost > 0 || self.unreadable > 0 {
             let _ = write!(page, "<p class=\"advice\">{} events were lost, {} lines are unreadable.</p>", self.lost, self.unreadable);
         }
     }
