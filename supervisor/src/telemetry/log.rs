@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -55,17 +55,10 @@ impl SessionLog {
     /// Opens a log to write at its end.
     ///
     /// # Errors
-    /// The file cannot be made, opened or kept from others.
+    /// The file cannot be made, opened or kept from others, or is a pipe, a socket or a disk.
     pub fn open(path: impl AsRef<Path>) -> Result<SessionLog, SessionLogError> {
         let path = path.as_ref();
-        let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(path).and_then(|file| {
-            // It may have been there before, with other rights. Something like /dev/full or a pipe keeps its own.
-            if file.metadata()?.is_file() {
-                file.set_permissions(Permissions::from_mode(0o600))?;
-            }
-            Ok(file)
-        });
-        match opened {
+        match opened(path) {
             Ok(file) => {
                 let tail = Tail { file, lost: 0, gap: 0, reason: String::new(), torn: false };
                 Ok(SessionLog { masks: true, file: Mutex::new(tail) })
@@ -140,7 +133,45 @@ impl Tail {
     }
 }
 
+/// A pipe that nobody reads would hold the session for ever, so nothing here waits for another side.
+fn opened(path: &Path) -> io::Result<File> {
+    const NO_LOG: &str = "it is neither a file nor a character device";
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path).map_err(|why| {
+        // A pipe without a reader, or a socket.
+        if why.raw_os_error() == Some(libc::ENXIO) { io::Error::new(io::ErrorKind::InvalidInput, NO_LOG) } else { why }
+    })?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        // It may have been there before, with other rights. Something like /dev/full keeps its own.
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    } else if !kind.is_char_device() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_LOG));
+    }
+    Ok(file)
+}
+
 fn now() -> u64 {
     // A clock before 1970 is wrong anyway.
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_refused_whether_or_not_somebody_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mkfifo(&path, Mode::S_IRWXU).unwrap();
+        let refused = || SessionLog::open(&path).unwrap_err().to_string();
+        assert!(refused().contains("neither a file"), "{}", refused());
+        let _reader = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
+        assert!(refused().contains("neither a file"), "{}", refused());
+        assert!(SessionLog::open("/dev/null").is_ok());
+    }
 }
