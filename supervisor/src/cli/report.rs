@@ -1,6 +1,8 @@
 //! `codemode report`: what a session's log says.
 
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,6 +13,9 @@ use crate::telemetry::History;
 
 /// Reads the log, prints its answers, and draws its page where one is asked for.
 pub(super) fn main(arguments: &ReportArguments) -> ExitCode {
+    if let Some(path) = arguments.html.as_ref().filter(|path| are_one(&arguments.log, path)) {
+        return refused(&format!("the page would replace the log {}\nname another file", visible_line(&path.display().to_string())));
+    }
     let history = match History::open(&arguments.log) {
         Ok(history) => history,
         Err(error) => return refused(&format!("{}\nname a file that `--session-log` wrote", visible_line(&error.to_string()))),
@@ -21,6 +26,12 @@ pub(super) fn main(arguments: &ReportArguments) -> ExitCode {
         Some(path) => drawn(path, &history),
         None => ExitCode::SUCCESS,
     }
+}
+
+/// Whether both names lead to the same file, whatever stands between.
+fn are_one(log: &Path, page: &Path) -> bool {
+    let place = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    place(log).is_some_and(|log| place(page) == Some(log))
 }
 
 /// Written whole or not at all: a reader never sees half a page.
@@ -39,4 +50,29 @@ fn drawn(path: &Path, history: &History) -> ExitCode {
 fn refused(message: &str) -> ExitCode {
     show::error(message);
     ExitCode::from(exit::USAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_page_never_takes_the_place_of_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("log"), "{}\n").unwrap();
+        fs::write(at("other"), "").unwrap();
+        symlink("log", at("link")).unwrap();
+        fs::hard_link(at("log"), at("hard")).unwrap();
+        for (name, one) in [("log", true), ("link", true), ("hard", true), ("other", false), ("new", false)] {
+            assert_eq!(are_one(&at("log"), &at(name)), one, "{name}");
+            let arguments = ReportArguments { log: at("log"), html: Some(at(name)) };
+            if one {
+                assert_eq!(main(&arguments), ExitCode::from(exit::USAGE));
+                assert_eq!(fs::read_to_string(at("log")).unwrap(), "{}\n");
+            }
+        }
+    }
 }
