@@ -113,7 +113,23 @@ impl Schema {
     pub(crate) fn is_quick(&self) -> bool {
         /// Bytes of a schema that compiles in a fraction of a millisecond.
         const QUICK_BYTES: usize = 8 << 10;
-        self.validator.get().is_some() || self.text.as_ref().is_some_and(|(_, range)| range.len() <= QUICK_BYTES)
+        /// Parts of a schema of that size.
+        const QUICK_PARTS: usize = 256;
+        fn has_room(part: &Value, room: &mut usize) -> bool {
+            let Some(left) = room.checked_sub(1) else { return false };
+            *room = left;
+            match part {
+                Value::Object(map) => map.values().all(|part| has_room(part, room)),
+                Value::Array(items) => items.iter().all(|part| has_room(part, room)),
+                Value::String(text) => text.len() <= QUICK_BYTES,
+                _ => true,
+            }
+        }
+        self.validator.get().is_some()
+            || match &self.text {
+                Some((_, range)) => range.len() <= QUICK_BYTES,
+                None => has_room(self.value(), &mut { QUICK_PARTS }),
+            }
     }
 
     /// Whether checking this value with [`Schema::validator`] is bounded work; ask before.
