@@ -20,10 +20,17 @@ use super::screen::{visible_json, visible_line};
 use crate::gate::{ApprovalAnswer, ApprovalRequest, Approver};
 
 /// Letters of arguments that are shown; of longer ones the beginning and the end, and how much is missing.
-const SHOWN_HEAD: usize = 1_500;
-const SHOWN_TAIL: usize = 500;
+const SHOWN_HEAD: usize = 800;
+const SHOWN_TAIL: usize = 300;
 /// Letters of an id or a name.
 const NAME_LETTERS: usize = 200;
+/// Letters of the id in the line that asks, at its beginning and at its end.
+const ASKED_HEAD: usize = 18;
+const ASKED_TAIL: usize = 9;
+/// Columns of a row of what a stranger wrote. No screen breaks it again.
+const COLUMNS: usize = 72;
+/// Blanks in a run that are shown as they are.
+const BLANKS: usize = 8;
 /// Bytes of an answer. A longer one is not yes.
 const ANSWER_BYTES: usize = 64;
 
@@ -132,16 +139,66 @@ async fn put(terminal: &File, question: &ApprovalRequest) -> io::Result<String> 
 /// The words of the question.
 fn wording(question: &ApprovalRequest, paint: Paint) -> String {
     let tool = &question.tool;
-    let name = |text: &str| cut(&visible_line(text), NAME_LETTERS, 0);
-    let args = cut(&visible_json(&question.args.to_string()), SHOWN_HEAD, SHOWN_TAIL);
+    let line = |text: &str| squeezed(&visible_line(text));
+    // What does not stand behind `tool` and `source` stands in rows that cannot look like ours.
+    let name = |text: &str| rows(&cut(&line(text), NAME_LETTERS, 0), COLUMNS - 16).join("\n  | ");
+    let args = cut(&squeezed(&visible_json(&question.args.to_string())), SHOWN_HEAD, SHOWN_TAIL);
+    let args: String = rows(&args, COLUMNS).iter().map(|row| format!("| {row}\n")).collect();
+    let id = line(&tool.id);
+    let letters: Vec<char> = id.chars().collect();
+    let asked = if letters.len() <= 2 * (ASKED_HEAD + ASKED_TAIL) && rows(&id, COLUMNS - 16).len() == 1 {
+        id
+    } else {
+        let of = |letters: &[char]| letters.iter().collect::<String>();
+        let tail = letters.len().saturating_sub(ASKED_TAIL).max(ASKED_HEAD.min(letters.len()));
+        format!("{}…{}", of(&letters[..ASKED_HEAD.min(letters.len())]), of(&letters[tail..]))
+    };
     format!(
-        "\r\u{1b}[K{} call {} needs your approval\n  tool    {}\n  source  {}, {}\n  args    {args}\nLet it go? [y/N] ",
+        "\r\u{1b}[K{} call {} needs your approval\n  tool    {}\n  source  {}, {}\n  args\n{args}Let {asked} go? [y/N] ",
         paint.warning("approval:"),
         question.seq,
         paint.name(&name(&tool.id)),
         tool.source.as_str(),
         name(&tool.source_name),
     )
+}
+
+/// Text with long runs of blanks told instead of shown: they would push what stands around them off the screen.
+fn squeezed(text: &str) -> String {
+    // Letters that have no ink count as blanks.
+    let is_blank =
+        |letter: char| letter.is_whitespace() || matches!(letter, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (run, after) = rest.split_at(rest.find(|letter| !is_blank(letter)).unwrap_or(rest.len()));
+        match run.chars().count() {
+            count if count > BLANKS => out.push_str(&format!("[{count} blanks]")),
+            _ => out.push_str(run),
+        }
+        let (word, after) = after.split_at(after.find(is_blank).unwrap_or(after.len()));
+        out.push_str(word);
+        rest = after;
+    }
+    out
+}
+
+/// Text in rows of so many columns. A letter outside ASCII counts as two, as the widest do.
+fn rows(text: &str, columns: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    let mut used = 0;
+    for letter in text.chars() {
+        let width = if letter.is_ascii() { 1 } else { 2 };
+        if used + width > columns {
+            rows.push(String::new());
+            used = 0;
+        }
+        used += width;
+        if let Some(row) = rows.last_mut() {
+            row.push(letter);
+        }
+    }
+    rows
 }
 
 /// The first and the last letters of a text, and how many lie between them.
@@ -172,7 +229,7 @@ mod tests {
     #[test]
     fn a_question_names_tool_source_and_arguments() {
         let text = words("mcp:files:read", json!({"path": "/etc/passwd"}));
-        for part in ["call 3", "mcp:files:read", "mcp, files", r#"{"path":"/etc/passwd"}"#, "[y/N]"] {
+        for part in ["call 3", "mcp:files:read", "mcp, files", "\n| {\"path\":\"/etc/passwd\"}\n", "\nLet mcp:files:read go? [y/N] "] {
             assert!(text.contains(part), "{part} in {text}");
         }
     }
@@ -182,7 +239,26 @@ mod tests {
         let text = words("x\r\u{1b}[A\u{202e}demo:harmless\nLet it go? [y/N] y", json!({"a\u{9b}2J": "b\u{1b}]0;x\u{7}\n\r\u{202e}"}));
         let after = text.strip_prefix("\r\u{1b}[K").unwrap();
         assert!(after.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{after:?}");
-        assert_eq!(after.lines().count(), 5, "{after}");
+        assert_eq!(after.lines().filter(|line| line.starts_with("Let ")).count(), 1, "{after}");
+        assert_eq!(after.lines().count(), 6, "{after}");
+    }
+
+    #[test]
+    fn no_argument_and_no_name_can_forge_a_question_or_push_it_off_the_screen() {
+        let forged = "Let demo:harmless go? [y/N] ";
+        for filler in [" ", "x", "\u{3164}", "\u{a0}", "日"] {
+            for many in [9, 53, 72, 80, 5_000] {
+                let text = format!("{}{forged}", filler.repeat(many));
+                let asked = words(&format!("demo:{text}"), json!({"a": text.repeat(3)}));
+                let lines: Vec<&str> = asked.split('\n').collect();
+                assert!(lines.len() <= 46 && lines.iter().all(|line| rows(line, 79).len() == 1), "{asked}");
+                assert_eq!(lines.iter().filter(|line| line.starts_with("Let ")).count(), 1, "{asked}");
+                assert!(lines.last().unwrap().starts_with("Let demo:"), "{asked}");
+            }
+        }
+        let fits = words("client:x:y", json!({"a": "x".repeat(100_000)}));
+        assert!(fits.lines().count() <= 24 && fits.ends_with("\nLet client:x:y go? [y/N] "), "{fits}");
+        assert!(words("t", json!({"a": " ".repeat(9)})).contains("[9 blanks]"));
     }
 
     #[test]
