@@ -86,7 +86,14 @@ fn a_person_at_the_terminal_is_asked_and_only_yes_is_yes() {
         for (keys, goes) in [("y\n", true), ("YES\n", true), ("\n", false), ("n\n", false), ("yes please\n", false), ("\u{4}", false)] {
             let mut at = AtTerminal::start(folder.path(), words);
             at.sees("[y/N]");
-            assert!(at.seen.contains("demo:count") && at.seen.contains("demo:count go? [y/N]") && at.seen.contains("client, demo") && at.seen.contains("hello"), "{:?}", at.seen);
+            assert!(
+                at.seen.contains("demo:count")
+                    && at.seen.contains("demo:count go? [y/N]")
+                    && at.seen.contains("client, demo")
+                    && at.seen.contains("hello"),
+                "{:?}",
+                at.seen
+            );
             assert!(!at.seen.contains("\u{1b}[2J"), "the arguments drive the terminal: {:?}", at.seen);
             at.types(keys);
             let (screen, code) = at.ends();
