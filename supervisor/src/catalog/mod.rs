@@ -10,6 +10,7 @@
 mod batch;
 mod context;
 mod example;
+mod extent;
 mod failure;
 mod file;
 mod nearness;
@@ -31,6 +32,7 @@ pub use batch::{Batch, BatchBudget, SearchFilter};
 pub use context::RunContext;
 #[cfg(any(test, feature = "danger"))]
 pub(crate) use example::fitting as example_of;
+pub(crate) use extent::{fits_in, within_depth};
 pub use failure::{CallCode, CallFailure};
 pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Place};
 pub(crate) use file::{offset_of_json5, place_of};

@@ -10,6 +10,7 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::extent::fits_in;
 use super::schema_cost;
 use super::schema_effort::{self, Scale};
 use super::text::{Lines, cleaned};
@@ -113,22 +114,10 @@ impl Schema {
     pub(crate) fn is_quick(&self) -> bool {
         /// Bytes of a schema that compiles in a fraction of a millisecond.
         const QUICK_BYTES: usize = 8 << 10;
-        /// Parts of a schema of that size.
-        const QUICK_PARTS: usize = 256;
-        fn has_room(part: &Value, room: &mut usize) -> bool {
-            let Some(left) = room.checked_sub(1) else { return false };
-            *room = left;
-            match part {
-                Value::Object(map) => map.values().all(|part| has_room(part, room)),
-                Value::Array(items) => items.iter().all(|part| has_room(part, room)),
-                Value::String(text) => text.len() <= QUICK_BYTES,
-                _ => true,
-            }
-        }
         self.validator.get().is_some()
             || match &self.text {
                 Some((_, range)) => range.len() <= QUICK_BYTES,
-                None => has_room(self.value(), &mut { QUICK_PARTS }),
+                None => fits_in(self.value(), QUICK_BYTES),
             }
     }
 

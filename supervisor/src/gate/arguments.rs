@@ -1,12 +1,10 @@
 //! Arguments against the tool's schema.
 
-use std::io;
-
 use serde_json::{Map, Value, json};
 
 use super::decode::decode_texts;
 use super::faults::{Fault, faults};
-use crate::catalog::{CallCode, CallFailure, SchemaProblem, Tool, quoted};
+use crate::catalog::{CallCode, CallFailure, SchemaProblem, Tool, fits_in, quoted};
 
 /// Faults that a message and its data name; a model mends a few at a time.
 const MAX_FAULTS: usize = 5;
@@ -77,21 +75,6 @@ fn refused(tool: &Tool, faults: &[Fault], more: bool) -> CallFailure {
 fn refused_as_a_whole(tool: &Tool) -> CallFailure {
     let message = format!("arguments of {} do not fit its schema; they are too large to say where, try with fewer", quoted(&tool.id));
     CallFailure::new(CallCode::InvalidArguments, &tool.id, message).with_data(json!({"errors": [], "more": true}))
-}
-
-/// Whether the value's JSON takes at most so many bytes; nothing is kept of it.
-fn fits_in(value: &Value, bytes: usize) -> bool {
-    struct Room(usize);
-    impl io::Write for Room {
-        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-            self.0 = self.0.checked_sub(text.len()).ok_or(io::ErrorKind::StorageFull)?;
-            Ok(text.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    serde_json::to_writer(Room(bytes), value).is_ok()
 }
 
 fn too_much(tool: &Tool) -> CallFailure {

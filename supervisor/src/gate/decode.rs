@@ -3,17 +3,19 @@
 //! A text is decoded only where the schema takes an object or array and **no** text: there the text was wrong anyway, so decoding can turn a
 //! bad call into a good one but never change the meaning of a good one.
 
+use codemode_protocol::MAX_DEPTH;
 use serde_json::{Map, Value};
 
 use super::faults::below;
+use crate::catalog::within_depth;
 
 /// Schemas looked at for one set of arguments. A schema may branch without end; when this is used up, nothing more is decoded.
 const MAX_LOOKS: usize = 20_000;
 /// References and branches followed for one place.
 const MAX_HOPS: usize = 16;
-/// Levels of the arguments with all that was decoded in them: no more than a frame may have. Each text begins a reading of its own, so the reader's bound on
+/// Arrays and objects in each other, with all that was decoded in them: a frame may have one more, for what lies in the innermost. Each text begins a reading of its own, so the reader's bound on
 /// depth is no bound on texts inside texts.
-const MAX_LEVELS: usize = 128;
+const MAX_LEVELS: u32 = MAX_DEPTH - 1;
 /// Texts inside texts. A model may encode twice by mistake; each text is read again with all that is in it.
 const MAX_TEXTS_DEEP: usize = 3;
 
@@ -70,23 +72,13 @@ pub(super) fn decode_texts(schema: &Value, args: &mut Value) -> Vec<String> {
 /// How far below the root a place is.
 #[derive(Clone, Copy, Default)]
 struct Below {
-    levels: usize,
+    levels: u32,
     texts: usize,
 }
 
 impl Below {
     fn deeper(self) -> Below {
         Below { levels: self.levels + 1, ..self }
-    }
-}
-
-/// Whether a value has at most so many levels.
-fn is_within(value: &Value, levels: usize) -> bool {
-    let Some(rest) = levels.checked_sub(1) else { return false };
-    match value {
-        Value::Array(items) => items.iter().all(|item| is_within(item, rest)),
-        Value::Object(members) => members.values().all(|member| is_within(member, rest)),
-        _ => true,
     }
 }
 
@@ -106,7 +98,7 @@ impl<'a> Decoder<'a> {
             let Some(decoded) = decodable.then(|| serde_json::from_str::<Value>(text).ok()).flatten() else {
                 return;
             };
-            let fits = is_within(&decoded, MAX_LEVELS.saturating_sub(below_root.levels));
+            let fits = within_depth(&decoded, MAX_LEVELS.saturating_sub(below_root.levels));
             if !fits || !taken.and(Types::OBJECT.or(Types::ARRAY)).has(Types::of_value(&decoded)) {
                 return;
             }
@@ -310,7 +302,7 @@ mod tests {
         }
         let mut args = json!({"a": inner});
         decode_texts(&schema, &mut args);
-        assert!(is_within(&args, MAX_LEVELS));
+        assert!(within_depth(&args, MAX_LEVELS));
         // Twice encoded is still understood.
         let mut args = json!({"a": "[\"[]\"]"});
         assert_eq!(decode_texts(&schema, &mut args), ["/a", "/a/0"]);

@@ -19,9 +19,9 @@ use super::limits;
 use super::report::{RunError, RunReport};
 use super::state::{Action, Event, Machine};
 use super::waiting::{Activity, LOOK_EVERY, Watch};
-use super::work::{Desk, Outcome, within_depth};
+use super::work::{Desk, Outcome};
 use crate::bridge::{Bridge, Turn};
-use crate::catalog::{CallCode, CallFailure, Catalog};
+use crate::catalog::{CallCode, CallFailure, Catalog, within_depth};
 use crate::gate::{Gate, Passage, Told};
 use crate::launch::{self, Confined, Ended, Isolation};
 

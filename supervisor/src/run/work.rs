@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::requests::too_large;
-use crate::catalog::{CallCode, CallFailure, SearchQuery};
+use crate::catalog::{CallCode, CallFailure, SearchQuery, within_depth};
 use crate::gate::{Admitted, Listener, Passage, Told};
 
 /// Levels that the envelope of an answer has around the value.
@@ -182,16 +182,6 @@ fn text(tool_id: &str, value: &Value, limit: usize) -> Result<JsonText, CallFail
     }
     let text = JsonText::of(value).map_err(|_| CallFailure::new(CallCode::InvalidResult, tool_id, "the tool's value has no JSON"))?;
     if text.bytes() > limit { Err(too_large("value", tool_id, text.bytes(), limit)) } else { Ok(text) }
-}
-
-/// Whether arrays and objects lie in each other at most so deep. It goes no deeper than that itself.
-pub(crate) fn within_depth(value: &Value, levels: u32) -> bool {
-    match (value, levels.checked_sub(1)) {
-        (Value::Array(_) | Value::Object(_), None) => false,
-        (Value::Array(items), Some(left)) => items.iter().all(|item| within_depth(item, left)),
-        (Value::Object(fields), Some(left)) => fields.values().all(|field| within_depth(field, left)),
-        _ => true,
-    }
 }
 
 #[cfg(test)]
