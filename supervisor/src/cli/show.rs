@@ -10,7 +10,7 @@ use super::excerpt::excerpt;
 use super::paint::Paint;
 use super::screen::{visible, visible_json, visible_line};
 use crate::catalog::CallFailure;
-use crate::run::{CallEntry, CallState, ErrorCode, LogEntry, Method, RunError, RunReport};
+use crate::run::{CallEntry, CallState, ErrorCode, LogEntry, RunError, RunReport};
 
 /// Prints the end of a run; its logs and calls were told while it went on.
 pub(super) fn report(report: &RunReport, as_json: bool, body: &str, body_name: &str) {
@@ -73,22 +73,12 @@ pub(super) fn log(entry: &LogEntry, paint: Paint) -> String {
 
 /// A finished request of a body as a person reads it: one line, at most so many columns for the id.
 pub(super) fn call(entry: &CallEntry, id_columns: usize, paint: Paint) -> String {
-    let method = match entry.method {
-        Method::Search => "search",
-        Method::Describe => "describe",
-        Method::Call => "call",
-    };
+    let method = entry.method.as_str();
     let id =
         entry.id.as_deref().map(|id| format!(" {}", paint.name(&super::table::cut(&visible_line(id), id_columns)))).unwrap_or_default();
     let state = match entry.state {
-        CallState::Queued => "queued",
-        CallState::Sent => "sent",
-        CallState::Ok => "ok",
-        CallState::Error => "error",
-        CallState::Denied => "denied",
-        CallState::Refused => "refused",
-        CallState::Cancelled => "cancelled",
         CallState::Unknown => "unknown: it was sent and never answered",
+        state => state.as_str(),
     };
     let why = entry.code.map(|code| format!(" {}", code.as_str())).filter(|why| why.trim() != state).unwrap_or_default();
     let outcome = format!("{state}{why}");
