@@ -58,7 +58,7 @@ impl Listing {
         let only_tools = |tools: Vec<(Arc<Tool>, Arc<Shelved>)>| tools.into_iter().map(|(tool, _)| tool).collect();
         let visible = self.sources.set_of(only_tools(visible));
         let hidden = self.sources.set_of(only_tools(hidden));
-        RunCatalog::new(self.sources, visible, hidden, origins, self.shelved, self.unavailable, limits)
+        RunCatalog { sources: self.sources, visible, hidden, origins, shelved: self.shelved, unavailable: self.unavailable, limits }
     }
 
     fn add(&mut self, listed: Vec<(Arc<Shelved>, List)>) {

@@ -27,29 +27,17 @@ impl Default for SearchLimits {
 
 /// The catalog of one run.
 pub struct RunCatalog {
-    sources: Arc<Sources>,
-    visible: Arc<ToolSet>,
+    pub(super) sources: Arc<Sources>,
+    pub(super) visible: Arc<ToolSet>,
     /// What policy took away: kept to tell a denied tool from one that is not there.
-    hidden: Arc<ToolSet>,
-    origins: HashMap<String, Arc<Shelved>>,
-    shelved: Vec<Arc<Shelved>>,
-    unavailable: Vec<Unavailable>,
-    limits: SearchLimits,
+    pub(super) hidden: Arc<ToolSet>,
+    pub(super) origins: HashMap<String, Arc<Shelved>>,
+    pub(super) shelved: Vec<Arc<Shelved>>,
+    pub(super) unavailable: Vec<Unavailable>,
+    pub(super) limits: SearchLimits,
 }
 
 impl RunCatalog {
-    pub(super) fn new(
-        sources: Arc<Sources>,
-        visible: Arc<ToolSet>,
-        hidden: Arc<ToolSet>,
-        origins: HashMap<String, Arc<Shelved>>,
-        shelved: Vec<Arc<Shelved>>,
-        unavailable: Vec<Unavailable>,
-        limits: SearchLimits,
-    ) -> RunCatalog {
-        RunCatalog { sources, visible, hidden, origins, shelved, unavailable, limits }
-    }
-
     /// The tools that the run may see, in the order in which their sources were listed.
     pub fn tools(&self) -> &ToolSet {
         &self.visible
