@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
+use super::Gate;
 use super::faults::{Fault, faults};
 use crate::catalog::{CallCode, CallFailure, Schema, Tool, quoted};
 
@@ -31,20 +31,14 @@ pub(super) fn is_checkable(tool: &Tool) -> Result<(), CallFailure> {
 ///
 /// # Errors
 /// `invalid_result`: the call was made. `data` is `{"called": true, "result": VALUE, "errors": […]}`.
-pub(super) async fn check_output(tool: &Arc<Tool>, value: Value, turns: &Arc<Semaphore>) -> Result<Value, CallFailure> {
+pub(super) async fn check_output(tool: &Arc<Tool>, value: Value, gate: &Gate) -> Result<Value, CallFailure> {
     if tool.output_schema.is_none() {
         return Ok(value);
     }
     let own = Arc::clone(tool);
     // Nobody knows how large the value is without looking, and a look at a large one takes its time.
-    // Nobody closes the turns, so there is one.
-    let turn = Arc::clone(turns).acquire_owned().await;
-    let checked = tokio::task::spawn_blocking(move || {
-        let checked = checked(&own, value);
-        drop(turn);
-        checked
-    });
-    checked.await.unwrap_or_else(|_| {
+    let checked = gate.in_turn(move || checked(&own, value)).await;
+    checked.unwrap_or_else(|| {
         let message = format!("{} was called, and what it returned could not be checked", quoted(&tool.id));
         Err(CallFailure::new(CallCode::InvalidResult, &tool.id, message).with_data(json!({"called": true})))
     })
@@ -99,9 +93,9 @@ mod tests {
     #[tokio::test]
     async fn a_value_that_does_not_fit_comes_back_in_the_failure() {
         let tool = tool(json!({"type": "object", "properties": {"n": {"type": "integer"}}}));
-        let turns = Arc::new(Semaphore::new(1));
-        assert_eq!(check_output(&tool, json!({"n": 1}), &turns).await, Ok(json!({"n": 1})));
-        let failure = check_output(&tool, json!({"n": "one"}), &turns).await.unwrap_err();
+        let gate = Gate::new();
+        assert_eq!(check_output(&tool, json!({"n": 1}), &gate).await, Ok(json!({"n": 1})));
+        let failure = check_output(&tool, json!({"n": "one"}), &gate).await.unwrap_err();
         assert_eq!(failure.code, CallCode::InvalidResult);
         assert!(
             failure.message.contains("was called") && failure.message.contains("/n must be integer, string given"),
@@ -116,7 +110,7 @@ mod tests {
         let twice = json!({"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}]});
         let deep = (0..60).fold(json!({}), |inner, _| json!({"a": inner}));
         let started = std::time::Instant::now();
-        let failure = check_output(&tool(twice), deep.clone(), &Arc::new(Semaphore::new(1))).await.unwrap_err();
+        let failure = check_output(&tool(twice), deep.clone(), &Gate::new()).await.unwrap_err();
         assert_eq!((failure.code, &failure.data["result"]), (CallCode::InvalidResult, &deep));
         assert!(started.elapsed() < std::time::Duration::from_secs(1), "{:?}", started.elapsed());
     }

@@ -228,7 +228,7 @@ impl Passage {
         let value = answered?;
 
         let began = Instant::now();
-        let checked = check_output(&tool, value, &self.gate.large_checks).await;
+        let checked = check_output(&tool, value, &self.gate).await;
         self.tell(seq, Step::Output, began, Vec::new(), checked.as_ref().map(|_| None));
         let value = checked?;
 
@@ -264,17 +264,9 @@ impl Passage {
         if args.bytes() <= CHECKED_AT_ONCE && tool.parameters.is_quick() && tool.output_schema.as_ref().is_none_or(Schema::is_quick) {
             return work(tool, args);
         }
-        // On a thread that may take its time: the clock of the run goes on, and so does everybody else. It keeps its turn until it is done, whoever has
-        // stopped waiting for it.
-        let failed = || CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments could not be checked");
-        let turn = Arc::clone(&self.gate.large_checks).acquire_owned().await.map_err(|_| failed())?;
         let (own, text) = (Arc::clone(tool), args.clone());
-        let checking = tokio::task::spawn_blocking(move || {
-            let checked = work(&own, &text);
-            drop(turn);
-            checked
-        });
-        checking.await.unwrap_or_else(|_| Err(failed()))
+        let checked = self.gate.in_turn(move || work(&own, &text)).await;
+        checked.unwrap_or_else(|| Err(CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments could not be checked")))
     }
 
     async fn hooks(&self, call: &mut Admitted, asked: &mut Vec<String>) -> Result<(), CallFailure> {

@@ -48,6 +48,18 @@ impl Default for Gate {
 }
 
 impl Gate {
+    /// Does what may take its time on a thread of its own, in its turn: the clock of the run goes on, and so does everybody else. The turn is kept until the work is
+    /// done, whoever has stopped waiting for it. Nothing when the work panicked.
+    pub(super) async fn in_turn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let turn = Arc::clone(&self.large_checks).acquire_owned().await.ok()?;
+        let working = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        working.await.ok()
+    }
+
     /// A gate that checks against schemas and nothing else.
     pub fn new() -> Gate {
         Gate::default()
