@@ -14,8 +14,6 @@ pub use error::{CatalogFileError, CatalogFileProblem, Place};
 pub use ledger::Dispatch;
 pub(crate) use place::{of_json5 as offset_of_json5, of_offset as place_of};
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +24,7 @@ use serde_json::Value;
 use super::failure::{CallCode, CallFailure};
 use super::set::ToolSet;
 use super::text::quoted;
+use super::text_file::read_at_most;
 use super::{CallContext, Catalog, CatalogSummary, SearchQuery, Tool};
 use ledger::Ledger;
 use reply::Reply;
@@ -50,9 +49,9 @@ impl FileCatalog {
     pub fn open(path: impl AsRef<Path>) -> Result<FileCatalog, CatalogFileError> {
         let path = path.as_ref();
         let shown = path.display().to_string();
-        let bytes = read_bounded(path).map_err(|problem| CatalogFileError::whole(&shown, problem))?;
+        let text = read_bounded(path).and_then(|bytes| parse::text_of(&bytes));
         let stem = path.file_stem().map_or_else(|| "tools".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        FileCatalog::from_bytes(bytes, &shown, &stem)
+        FileCatalog::of(text, &shown, &stem)
     }
 
     /// Reads the text of a catalog file. `stem` is the default of `sourceName`, and the file's name in errors.
@@ -60,11 +59,11 @@ impl FileCatalog {
     /// # Errors
     /// The text is not a catalog.
     pub fn from_str(text: &str, stem: &str) -> Result<FileCatalog, CatalogFileError> {
-        FileCatalog::from_bytes(text.as_bytes().to_vec(), stem, stem)
+        FileCatalog::of(parse::text_of(text.as_bytes()), stem, stem)
     }
 
-    fn from_bytes(bytes: Vec<u8>, shown: &str, stem: &str) -> Result<FileCatalog, CatalogFileError> {
-        let text = parse::text_of(bytes).map_err(|problem| CatalogFileError::whole(shown, problem))?;
+    fn of(text: Result<Arc<str>, CatalogFileProblem>, shown: &str, stem: &str) -> Result<FileCatalog, CatalogFileError> {
+        let text = text.map_err(|problem| CatalogFileError::whole(shown, problem))?;
         let parsed = parse::catalog(&text, stem).map_err(|fault| fault.into_error(shown, &text))?;
         let (tools, replies): (Vec<Arc<Tool>>, Vec<Reply>) = parsed.into_iter().unzip();
         let set = ToolSet::new(tools).map_err(|double| {
@@ -90,16 +89,8 @@ impl FileCatalog {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, CatalogFileProblem> {
-    let unreadable = |error: std::io::Error| CatalogFileProblem::Unreadable(error.kind());
-    let file = File::open(path).map_err(unreadable)?;
-    let told = file.metadata().map_err(unreadable)?.len();
-    let mut bytes = Vec::with_capacity(usize::try_from(told.min(MAX_FILE_BYTES)).unwrap_or(0));
-    // One byte more than allowed: a pipe or a growing file has no length to believe.
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(CatalogFileProblem::TooLarge { limit: MAX_FILE_BYTES });
-    }
-    Ok(bytes)
+    let bytes = read_at_most(path, MAX_FILE_BYTES).map_err(|error| CatalogFileProblem::Unreadable(error.kind()))?;
+    bytes.ok_or(CatalogFileProblem::TooLarge { limit: MAX_FILE_BYTES })
 }
 
 #[async_trait]

@@ -25,6 +25,7 @@ mod set;
 mod signature;
 mod source;
 mod text;
+mod text_file;
 mod tool;
 mod value;
 
@@ -45,6 +46,7 @@ pub use set::{DuplicateId, ToolSet};
 pub use source::{ListFailure, ToolPage, ToolSource};
 pub use text::quoted;
 pub(crate) use text::{cleaned_line, is_unfit};
+pub(crate) use text_file::{NotText, read_at_most, utf8};
 pub use tool::Tool;
 pub use value::tool_value;
 

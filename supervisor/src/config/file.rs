@@ -1,13 +1,11 @@
 //! From a file to a configuration.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use super::checked::{Config, config};
 use super::error::{ConfigError, ConfigProblem};
 use super::raw::tree;
-use crate::catalog::place_of;
+use crate::catalog::{NotText, place_of, read_at_most, utf8};
 
 /// Bytes of a configuration at most. People write them; a thousand agents with twenty patterns each fit.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -40,22 +38,15 @@ impl Config {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, ConfigProblem> {
-    let unreadable = |error: std::io::Error| ConfigProblem::Unreadable(error.kind());
-    let mut bytes = Vec::new();
-    // One byte more than allowed: a pipe or a growing file has no length to believe.
-    File::open(path).map_err(unreadable)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES { Err(ConfigProblem::TooLarge { limit: MAX_FILE_BYTES }) } else { Ok(bytes) }
+    let bytes = read_at_most(path, MAX_FILE_BYTES).map_err(|error| ConfigProblem::Unreadable(error.kind()))?;
+    bytes.ok_or(ConfigProblem::TooLarge { limit: MAX_FILE_BYTES })
 }
 
-/// UTF-8, with or without a byte-order mark.
 fn text_of(bytes: &[u8]) -> Result<&str, ConfigProblem> {
-    // Without a mark, the first character of a configuration is ASCII: its other half in UTF-16 is a zero.
-    if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
-        return Err(ConfigProblem::Utf16);
+    match utf8(bytes) {
+        Err(NotText::Utf16) => Err(ConfigProblem::Utf16),
+        _ if bytes.len() as u64 > MAX_FILE_BYTES => Err(ConfigProblem::TooLarge { limit: MAX_FILE_BYTES }),
+        Err(NotText::NotUtf8(offset)) => Err(ConfigProblem::NotUtf8 { offset }),
+        Ok(text) => Ok(text),
     }
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(ConfigProblem::TooLarge { limit: MAX_FILE_BYTES });
-    }
-    let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    std::str::from_utf8(&bytes[mark..]).map_err(|error| ConfigProblem::NotUtf8 { offset: mark + error.valid_up_to() })
 }

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::super::schema::Schema;
 use super::super::text::{Lines, cleaned, quoted};
+use super::super::text_file::{NotText, utf8};
 use super::super::{Source, Tool};
 use super::error::{CatalogFileError, CatalogFileProblem, Place};
 use super::place;
@@ -83,18 +84,12 @@ fn own_name(entry: &str) -> Option<String> {
     ["name", "id"].iter().find_map(|key| value.get(key)?.as_str().filter(|text| !text.is_empty()).map(quoted))
 }
 
-/// The text of a file: UTF-8, with or without a byte-order mark.
-pub(super) fn text_of(mut bytes: Vec<u8>) -> Result<Arc<str>, CatalogFileProblem> {
-    // Without a mark, the first character of a catalog is ASCII: its other half in UTF-16 is a zero.
-    if matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
-        return Err(CatalogFileProblem::Utf16);
-    }
-    let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    bytes.drain(..mark);
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.into()),
-        Err(error) => Err(CatalogFileProblem::NotUtf8 { offset: mark + error.utf8_error().valid_up_to() }),
-    }
+/// The text of a file.
+pub(super) fn text_of(bytes: &[u8]) -> Result<Arc<str>, CatalogFileProblem> {
+    utf8(bytes).map(Arc::from).map_err(|problem| match problem {
+        NotText::Utf16 => CatalogFileProblem::Utf16,
+        NotText::NotUtf8(offset) => CatalogFileProblem::NotUtf8 { offset },
+    })
 }
 
 /// The tools of a catalog's text and their replies.
@@ -240,11 +235,11 @@ mod tests {
 
     #[test]
     fn encodings_are_told_apart() {
-        assert_eq!(text_of(b"\xff\xfe[\0]\0".to_vec()), Err(CatalogFileProblem::Utf16));
-        assert_eq!(text_of(b"[\0]\0".to_vec()), Err(CatalogFileProblem::Utf16));
-        assert_eq!(text_of(b"\0[\0]".to_vec()), Err(CatalogFileProblem::Utf16));
-        assert_eq!(text_of(b"[\"\xff\"]".to_vec()), Err(CatalogFileProblem::NotUtf8 { offset: 2 }));
-        assert_eq!(text_of(b"\xef\xbb\xbf[]".to_vec()), Ok("[]".into()));
+        assert_eq!(text_of(b"\xff\xfe[\0]\0"), Err(CatalogFileProblem::Utf16));
+        assert_eq!(text_of(b"[\0]\0"), Err(CatalogFileProblem::Utf16));
+        assert_eq!(text_of(b"\0[\0]"), Err(CatalogFileProblem::Utf16));
+        assert_eq!(text_of(b"[\"\xff\"]"), Err(CatalogFileProblem::NotUtf8 { offset: 2 }));
+        assert_eq!(text_of(b"\xef\xbb\xbf[]"), Ok("[]".into()));
     }
 
     proptest::proptest! {

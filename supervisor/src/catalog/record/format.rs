@@ -1,8 +1,7 @@
 //! The form of a record: one JSON object with a version, the catalog's summary, the tools that were met, and the requests in the order they were made.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::text::{Lines, cleaned, quoted};
+use super::super::text_file::read_at_most;
 use super::super::{CallCode, CallFailure, CatalogSummary, Source, Tool, place_of};
 use super::error::{RecordError, RecordProblem};
 use super::{MAX_BYTES, MAX_REQUESTS};
@@ -230,12 +230,8 @@ impl Fault {
 pub(super) fn read(path: &Path) -> Result<Record, RecordError> {
     let file = path.display().to_string();
     let whole = |problem| RecordError { file: file.clone(), place: None, problem };
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|source| source.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
-    read.map_err(|error| whole(RecordProblem::Unreadable(error)))?;
-    if bytes.len() > MAX_BYTES {
-        return Err(whole(RecordProblem::TooLarge { limit: MAX_BYTES }));
-    }
+    let bytes = read_at_most(path, MAX_BYTES as u64).map_err(|error| whole(RecordProblem::Unreadable(error)))?;
+    let bytes = bytes.ok_or_else(|| whole(RecordProblem::TooLarge { limit: MAX_BYTES }))?;
     let text = String::from_utf8(bytes).map_err(|error| whole(RecordProblem::NotUtf8 { offset: error.utf8_error().valid_up_to() }))?;
     parse(&text).map_err(|Fault(at, problem)| RecordError { file: file.clone(), place: at.map(|at| place_of(&text, at)), problem })
 }
