@@ -67,3 +67,18 @@ unsafe fn condition_call(real: &AtomicPtr<c_void>, name: &CStr, condition: *mut 
     // SAFETY: passed on from the caller.
     unsafe { function(condition) }
 }
+
+/// Lets Abseil, where Node has it (from 26 on), find out how fast the processor is now: it does so when a thread first has to wait for another, by opening
+/// files of `/sys` and by sleeping 3 ms, and an armed process may do neither.
+pub fn know_the_processor() {
+    const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
+    // SAFETY: a name that ends with 0 by type; RTLD_DEFAULT looks through everything that is loaded.
+    let address = unsafe { dlsym(RTLD_DEFAULT, c"_ZN4absl13base_internal19NominalCPUFrequencyEv".as_ptr()) };
+    if !address.is_null() {
+        // SAFETY: the mangled name says that it takes nothing; Abseil declares that it returns a double, which is dropped. It keeps what it found behind a flag
+        // of its own, so that threads may ask at any time.
+        let ask: unsafe extern "C" fn() -> f64 = unsafe { core::mem::transmute(address) };
+        // SAFETY: see above.
+        let _ = unsafe { ask() };
+    }
+}

@@ -5,11 +5,11 @@
 //! and the bridge comes back to the gate. A template rehearses once for all its forks (what is compiled and shaped then is theirs too), a fork for
 //! itself (so that its own copies of pages are in place). No process reads a byte that came from a body before it is armed.
 
-use crate::EXIT_NOT_JAILED;
 use crate::hooks::EXIT_ABORTED;
 use crate::stage_one::{BRIDGE, Outcome, REPORT, answer_to, parent_death, plan, tell, tell_as};
 use crate::sys::{self, SigInfo};
 use crate::wire::{Event, FLAG_KEEP_LOOP, FLAG_TEMPLATE, ORDER_LEN, Order, Plan, Step};
+use crate::{EXIT_NOT_JAILED, behind};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -92,6 +92,7 @@ pub unsafe fn bridge_read(buffer: *mut c_void, count: usize) -> isize {
 /// The gate of a process that has just booted.
 fn first_gate() -> u8 {
     let plan = plan();
+    behind::know_the_processor();
     if plan.flags & FLAG_TEMPLATE != 0 && !plan.dry.is_empty() {
         FOR_FORKS.store(true, Ordering::Relaxed);
         return rehearse(TEMPLATE_DRY_RUNS);
