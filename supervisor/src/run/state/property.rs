@@ -67,7 +67,7 @@ pub(crate) fn run_out(machine: &mut Machine, mut now: Duration, mut see: impl Fn
 }
 
 /// An event in short.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
     Launched,
     LaunchFailed,
@@ -127,41 +127,63 @@ fn op_of(which: u8, how: u8) -> Op {
 
 /// Whatever happens in whatever order: the run ends, once, for the first reason; each request has one final state, and it is the true one.
 pub(crate) fn ends_once_for_its_first_reason(ops: &[(Op, u64)]) {
-    let mut machine = machine();
-    let mut seen = Seen::default();
-    let mut now = Duration::ZERO;
-    let mut reason = None;
-    for (op, step) in ops {
-        now += ms(*step);
-        if machine.verdict.is_none() {
-            reason = first_reason(&machine, now, op);
+    let mut walk = Walk::new();
+    ops.iter().for_each(|(op, step)| walk.step(op, ms(*step)));
+    walk.finish();
+}
+
+/// A run on its way through events, and what it has promised so far.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    machine: Machine,
+    seen: Seen,
+    now: Duration,
+    /// The first reason for an end, when one can be told before the exit status is known.
+    reason: Option<Option<ErrorCode>>,
+}
+
+impl Walk {
+    pub(crate) fn new() -> Walk {
+        Walk { machine: machine(), seen: Seen::default(), now: Duration::ZERO, reason: None }
+    }
+
+    /// This happens, so long after what was before.
+    pub(crate) fn step(&mut self, op: &Op, after: Duration) {
+        self.now += after;
+        if self.machine.verdict.is_none() {
+            self.reason = first_reason(&self.machine, self.now, op);
         }
-        let actions = machine.handle(now, event(op));
-        seen.see(actions);
-        if let Phase::Running = machine.phase {
+        let actions = self.machine.handle(self.now, event(op));
+        self.seen.see(actions);
+        if let Phase::Running = self.machine.phase {
             // Never without an end in sight.
-            assert!(machine.deadline().is_some_and(|at| at <= ms(5_000)));
+            assert!(self.machine.deadline().is_some_and(|at| at <= ms(5_000)));
         }
     }
-    run_out(&mut machine, now, |actions| seen.see(actions));
-    assert_eq!(seen.finishes, 1);
-    assert_eq!(seen.kills, usize::from(seen.launched));
-    let report = machine.into_report(None);
-    let code = report.error.as_ref().map(|error| error.code);
-    assert_ne!(code, Some(ErrorCode::InternalError));
-    assert_eq!(report.ok, code.is_none());
-    assert_eq!(seen.concluded, Some((report.value.text().to_owned(), code)), "told as it is reported");
-    if let Some(reason) = reason {
-        assert_eq!(code, reason);
-    }
-    assert_eq!(report.calls.len(), seen.queued.len());
-    for call in &report.calls {
-        assert!(call.state.is_final());
-        assert_eq!(seen.ended.get(&call.seq), Some(&call.state));
-        match call.state {
-            CallState::Unknown => assert!(seen.dispatched.contains(&call.seq) && !seen.replied.contains(&call.seq)),
-            CallState::Cancelled | CallState::Refused | CallState::Denied => assert!(!seen.dispatched.contains(&call.seq)),
-            _ => {}
+
+    /// Nothing happens any more but what must come by itself; then everything that was promised is looked at.
+    pub(crate) fn finish(self) {
+        let Walk { mut machine, mut seen, now, reason } = self;
+        run_out(&mut machine, now, |actions| seen.see(actions));
+        assert_eq!(seen.finishes, 1);
+        assert_eq!(seen.kills, usize::from(seen.launched));
+        let report = machine.into_report(None);
+        let code = report.error.as_ref().map(|error| error.code);
+        assert_ne!(code, Some(ErrorCode::InternalError));
+        assert_eq!(report.ok, code.is_none());
+        assert_eq!(seen.concluded, Some((report.value.text().to_owned(), code)), "told as it is reported");
+        if let Some(reason) = reason {
+            assert_eq!(code, reason);
+        }
+        assert_eq!(report.calls.len(), seen.queued.len());
+        for call in &report.calls {
+            assert!(call.state.is_final());
+            assert_eq!(seen.ended.get(&call.seq), Some(&call.state));
+            match call.state {
+                CallState::Unknown => assert!(seen.dispatched.contains(&call.seq) && !seen.replied.contains(&call.seq)),
+                CallState::Cancelled | CallState::Refused | CallState::Denied => assert!(!seen.dispatched.contains(&call.seq)),
+                _ => {}
+            }
         }
     }
 }
