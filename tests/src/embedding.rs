@@ -64,8 +64,9 @@ impl Embedder {
     ///
     /// When it cannot be started.
     pub fn start(program: &str, order: &Order) -> Embedder {
-        let mut command = Command::new(program);
-        command.arg(order.argument());
+        // Whoever runs these tests in the background may ignore SIGINT, and ignoring is inherited.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT").arg(program).arg(order.argument());
         Embedder::of(command)
     }
 
