@@ -32,7 +32,7 @@ pub mod telemetry;
 
 pub use codemode_protocol::{JsonText, Level, Limit, LimitError, RunLimits, ValueType};
 pub use run::{
-    Ahead, Builder, CallEntry, CallState, ErrorCode, InvalidBody, LogEntry, Method, Resources, RunError, RunEvent, RunHandle, RunReport,
-    RunRequest, Supervisor, Timing,
+    Admission, Ahead, Builder, CallEntry, CallState, ErrorCode, InvalidBody, LogEntry, Method, Resources, RunError, RunEvent, RunHandle,
+    RunReport, RunRequest, Supervisor, Timing,
 };
 pub use telemetry::{Selected, SourceCounts, Telemetry};

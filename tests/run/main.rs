@@ -1,5 +1,6 @@
 //! Runs from outside: what a caller of the library gets, and what is left behind.
 
+mod admission;
 mod as_written;
 mod language;
 mod outcomes;

@@ -343,6 +343,7 @@ fn any_text_ends_in_a_verdict() {
                     | ErrorCode::ChildCrashed
                     | ErrorCode::IsolationUnavailable
                     | ErrorCode::NodeUnavailable
+                    | ErrorCode::Busy
                     | ErrorCode::Cancelled
             )
         );

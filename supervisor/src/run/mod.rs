@@ -3,6 +3,7 @@
 //! *Machine* (`state`): what follows from what happened, pure. *Driver*: the one loop that does the I/O. *Ledger*: the run's requests and their
 //! honest states. Everything that can end a run is an event of the machine; nothing ends one by returning early.
 
+mod admission;
 mod answer;
 mod console;
 mod cut;
@@ -20,6 +21,7 @@ mod verdict;
 mod waiting;
 mod work;
 
+pub use admission::Admission;
 pub use console::LogEntry;
 pub use event::RunEvent;
 pub use ledger::{CallEntry, CallState, Method};

@@ -145,6 +145,8 @@ error_codes! {
     IsolationUnavailable "isolation_unavailable" "IsolationUnavailable",
     /// There is no Node that can be used.
     NodeUnavailable "node_unavailable" "NodeUnavailable",
+    /// As many runs as are let in go on or wait already; this one was not begun.
+    Busy "busy" "Busy",
     /// The child broke the wire.
     ProtocolViolation "protocol_violation" "ProtocolViolation",
     /// The child tried a system call that it may not make.
@@ -172,7 +174,7 @@ mod tests {
         for code in ErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
-        assert_eq!(ErrorCode::ALL.len(), 17);
+        assert_eq!(ErrorCode::ALL.len(), 18);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
+use super::admission::{Admission, Door};
 use super::driver::{self, Ready, Setup};
 use super::event::RunEvent;
 use super::limits;
@@ -28,6 +29,7 @@ use crate::telemetry::Telemetry;
 #[derive(Clone, Debug)]
 pub struct Supervisor {
     launcher: Arc<dyn Launcher>,
+    door: Arc<Door>,
 }
 
 /// Makes a [`Supervisor`].
@@ -37,6 +39,7 @@ pub struct Builder {
     choice: LauncherChoice,
     usual: RunLimits,
     launcher: Option<Arc<dyn Launcher>>,
+    admission: Admission,
 }
 
 impl Builder {
@@ -61,6 +64,13 @@ impl Builder {
         self
     }
 
+    /// How many runs go on at once, and how many wait; the rest is refused as `busy`.
+    #[must_use]
+    pub fn admission(mut self, admission: Admission) -> Self {
+        self.admission = admission;
+        self
+    }
+
     /// Children come from here.
     #[must_use]
     pub fn launcher(mut self, launcher: Arc<dyn Launcher>) -> Self {
@@ -82,7 +92,7 @@ impl Builder {
                 Arc::new(Template::new(self.config, rehearsal)?)
             }
         };
-        Ok(Supervisor { launcher })
+        Ok(Supervisor { launcher, door: Arc::new(Door::new(self.admission)) })
     }
 }
 
@@ -146,6 +156,8 @@ impl Supervisor {
         let (cancel, cancelled) = watch::channel(false);
         let limits = request.limits;
         let launcher = Arc::clone(&self.launcher);
+        // Before the task: who is refused costs nothing.
+        let place = self.door.enter();
         let context = &request.context;
         let span = tracing::info_span!(
             "codemode.run",
@@ -157,6 +169,10 @@ impl Supervisor {
             codemode.verdict = tracing::field::Empty,
         );
         let work = async move {
+            let mut place = match place {
+                Ok(place) => place,
+                Err(busy) => return without_child(&*catalog, limits, busy),
+            };
             let (body, seed) = match (request.take_body(), request.fixed_seed().map_or_else(seed, |fixed| Ok(Seed::new(fixed)))) {
                 (Ok(body), Ok(seed)) => (body, seed),
                 (Err(problem), _) => return without_child(&*catalog, limits, problem.into()),
@@ -165,7 +181,11 @@ impl Supervisor {
             let run_id = request.run_id.unwrap_or_else(|| seed.to_string().into());
             let run = Run { body, seed, limits: limits.wire() };
             let setup = Setup { run, run_id, limits, gate: request.gate, catalog, events, cancel: cancelled };
-            let report = driver::drive(setup, launch(launcher, ahead, limits::order(&limits))).await;
+            let launch = async {
+                place.turn().await;
+                launch(launcher, ahead, limits::order(&limits)).await
+            };
+            let report = driver::drive(setup, launch).await;
             let verdict = report.error.as_ref().map_or("ok", |error| error.code.as_str());
             tracing::Span::current().record("codemode.verdict", verdict);
             report
