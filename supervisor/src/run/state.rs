@@ -493,8 +493,6 @@ fn violation(what: &str) -> RunError {
     )
 }
 
-#[cfg(test)]
-mod model;
 #[cfg(any(test, feature = "danger"))]
 pub(crate) mod property;
 #[cfg(test)]

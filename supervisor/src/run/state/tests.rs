@@ -1,5 +1,7 @@
 //! The machine is held to its promises on any order of events: it ends, it ends once, the first reason wins, every request has one final state.
 
+mod model;
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Every order of events up to a depth, none left out: what [`property`](super::property) looks at on random walks is looked at on all short ones.
+//! Every order of events up to a depth, none left out: what `property` looks at on random walks is looked at on all short ones.
 //!
 //! The checker explores breadth first, so that a broken promise is shown by a shortest walk. Walks that lead to the same state are followed once.
 
@@ -7,7 +7,7 @@ use std::panic::catch_unwind;
 
 use stateright::{Checker, Model, Property};
 
-use super::property::{Op, Walk, ms};
+use super::super::property::{Op, Walk, ms};
 
 /// Events of a walk: enough for two calls to be asked for, sent and answered in every order around every end. 30,000 states, a matter of seconds.
 const DEPTH: usize = 6;
