@@ -4,6 +4,7 @@ use crate::stage_one::{BRIDGE, REPORT, is_template, tell};
 use crate::wire::Event;
 use crate::{behind, gate, sys};
 use core::ffi::{c_int, c_long, c_void};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Exit code of a process that V8 or Node gave up on: what a shell reports for SIGABRT.
 pub const EXIT_ABORTED: c_int = 134;
@@ -51,6 +52,29 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, length: usize, advice: c_
     }
     // SAFETY: passed on from the caller.
     unsafe { sys::madvise_raw(address, length, advice) }
+}
+
+/// `mprotect(2)`. V8 reserves memory and makes it writable page by page; at its limit, the V8 of Node 22 collects and asks again, for ever, object by object.
+/// Memory that is refused so many times in a row is at its end, and so is this process: as every other V8 says by itself, and long before the clock would.
+///
+/// # Safety
+/// As `mprotect(2)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int {
+    /// Refusals in a row. A body that catches what it can catch meets a few; each is a try of V8 to go on after a collection.
+    const HOPELESS: u32 = 256;
+    const PROT_WRITE: c_int = 2;
+    static REFUSED: AtomicU32 = AtomicU32::new(0);
+    // SAFETY: passed on from the caller.
+    let answer = unsafe { sys::mprotect_raw(address, length, protection) };
+    if protection & PROT_WRITE != 0 && gate::is_past_boot() {
+        if answer == 0 {
+            REFUSED.store(0, Ordering::Relaxed);
+        } else if REFUSED.fetch_add(1, Ordering::Relaxed) + 1 >= HOPELESS {
+            abort();
+        }
+    }
+    answer
 }
 
 /// `sysconf(3)` for V8, which asks for the number of processors at garbage collection (from Node 26 on): libc would open a file to find out.

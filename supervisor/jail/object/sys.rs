@@ -139,6 +139,15 @@ pub unsafe fn madvise_raw(address: *mut c_void, length: usize, advice: c_int) ->
     unsafe { syscall(nr::MADVISE, address, length, advice as usize) as c_int }
 }
 
+/// `mprotect(2)` on memory the caller of a hook vouches for.
+///
+/// # Safety
+/// As the call's own.
+pub unsafe fn mprotect_raw(address: *mut c_void, length: usize, protection: c_int) -> c_int {
+    // SAFETY: passed on to the caller.
+    unsafe { syscall(nr::MPROTECT, address, length, protection as usize) as c_int }
+}
+
 /// A copy of this process with the supervisor as its parent: 0 in the copy, its process id here.
 ///
 /// # Safety
