@@ -9,6 +9,7 @@
 //! - **frame**: a 4-byte length and that many bytes of text ([`frame`]).
 //! - **message**: what the text of one frame means ([`message`]). Each direction has its own type, so neither end can say what only the other may.
 //! - **session**: which message may come now ([`session`]).
+//! - **gateway**: the other wire, to a gateway in any language, in the same frames ([`gateway`], `docs/gateway.md`).
 //! - **claim**: anything in a message from the child. A typed claim is well-formed, not true.
 //! - **violation**: the peer broke the rules of `docs/wire.md`, and which rule it was.
 //! - **limit**: a number that bounds a run ([`limits`]), with its default and its hard cap.
@@ -22,6 +23,7 @@
 
 mod fields;
 pub mod frame;
+pub mod gateway;
 mod json;
 pub mod limits;
 pub mod message;

@@ -227,6 +227,12 @@ getters! {
 }
 
 impl RunLimits {
+    /// Every limit at its hard cap: what nobody goes above, for who has to be ready for any run.
+    #[must_use]
+    pub fn capped() -> Self {
+        Self { values: Limit::ALL.map(Limit::cap) }
+    }
+
     /// The value of a limit, for who goes through [`Limit::ALL`].
     #[must_use]
     pub const fn get(&self, limit: Limit) -> u64 {

@@ -13,6 +13,8 @@ use crate::message::{Returned, Run, RunAnswer, Seed, ToChild, ToChildText, Value
 use crate::session::{ChildSession, Received, ReplyError, SupervisorSession, TurnError};
 use crate::{JsonText, ViolationKind as Kind};
 
+pub use crate::gateway::property::{gateway_stream, gateway_text, roundtrip_from_gateway, roundtrip_to_gateway};
+
 /// Small, so that short inputs reach it; a frame limit is the same rule at every size.
 const SMALL: u32 = 300;
 

@@ -36,3 +36,8 @@ fn hostile_child() {
 fn honest_pair() {
     replay("honest_pair", property::honest_pair);
 }
+
+#[test]
+fn gateway() {
+    replay("gateway", property::gateway_stream);
+}

@@ -1,5 +1,7 @@
 //! The properties under random input; `corpus.rs` replays the kept inputs and `fuzz/` searches for new ones.
 
+mod strategy;
+
 use codemode_protocol::message::{CallCode, ChildVerdict, Level, ValueType};
 use codemode_protocol::{
     Ask, Console, FromChild, Hello, JsonText, Request, RequestId, Returned, RunAnswer, RunError, ToChild, WireError, property,
@@ -217,5 +219,31 @@ proptest! {
     #[test]
     fn honest_ends_never_break_the_wire(steps in vec(any::<u8>(), 0..400)) {
         property::honest_pair(&steps);
+    }
+
+    #[test]
+    fn messages_of_a_gateway_survive_the_wire(message in strategy::from_gateway()) {
+        property::roundtrip_from_gateway(&message);
+    }
+
+    #[test]
+    fn messages_to_a_gateway_survive_the_wire(message in strategy::to_gateway()) {
+        property::roundtrip_to_gateway(&message);
+    }
+
+    #[test]
+    fn any_bytes_of_a_gateway_are_messages_or_violations(bytes in vec(any::<u8>(), 0..200)) {
+        property::gateway_stream(&bytes);
+    }
+
+    #[test]
+    fn any_order_of_a_gateways_messages_is_kept_to_account(bytes in strategy::stream()) {
+        property::gateway_stream(&bytes);
+    }
+
+    #[test]
+    fn broken_messages_of_a_gateway_are_read_or_refused(text in nearly_json()) {
+        property::gateway_text(&text);
+        property::gateway_text(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{text}}}"));
     }
 }

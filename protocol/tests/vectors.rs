@@ -13,7 +13,16 @@ use serde_json::Value;
 
 mod vector;
 
-use vector::{Conversation, End};
+use serde::Deserialize;
+
+type Conversation = vector::Conversation<End>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum End {
+    Child,
+    Supervisor,
+}
 
 /// Bytes a read; the last is more than any vector has.
 const CUTS: [usize; 4] = [1, 3, 1000, usize::MAX];
@@ -145,7 +154,7 @@ fn replay(conversation: &Conversation, cut: usize) -> Option<(usize, ViolationKi
 
 #[test]
 fn valid_conversations_break_no_rule() {
-    let vectors = vector::read("valid");
+    let vectors = vector::read::<End>("valid");
     assert!(vectors.len() >= 20, "only {} vectors were read", vectors.len());
     for (name, conversation) in &vectors {
         assert!(conversation.violation.is_none() && !conversation.about.is_empty(), "{name}");
@@ -157,7 +166,7 @@ fn valid_conversations_break_no_rule() {
 
 #[test]
 fn invalid_conversations_break_the_rule_they_name_where_they_say() {
-    let vectors = vector::read("invalid");
+    let vectors = vector::read::<End>("invalid");
     assert!(vectors.len() >= 50, "only {} vectors were read", vectors.len());
     for (name, conversation) in &vectors {
         let expected = conversation.violation.as_ref().unwrap_or_else(|| panic!("{name} names no violation"));
@@ -172,7 +181,7 @@ fn invalid_conversations_break_the_rule_they_name_where_they_say() {
 
 #[test]
 fn every_rule_has_a_vector() {
-    let vectors = vector::read("invalid");
+    let vectors = vector::read::<End>("invalid");
     let named: BTreeSet<&str> =
         vectors.iter().filter_map(|(_, conversation)| Some(conversation.violation.as_ref()?.kind.as_str())).collect();
     let known: BTreeSet<&str> = ViolationKind::ALL.map(ViolationKind::as_str).into();
@@ -181,7 +190,7 @@ fn every_rule_has_a_vector() {
 
 #[test]
 fn the_replay_can_fail() {
-    for (name, mut conversation) in vector::read("invalid") {
+    for (name, mut conversation) in vector::read::<End>("invalid") {
         let step = conversation.violation.take().expect("invalid").step;
         conversation.steps.truncate(step);
         assert_eq!(replay(&conversation, usize::MAX), None, "{name} is legal without its last step");

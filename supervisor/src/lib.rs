@@ -13,7 +13,7 @@
 //! No body byte leaves for a child before [`launch::Confined`] says that its walls stand. What a child says is a claim. Every end of a run is a
 //! report, not an error, and comes after the child is reaped. No global state: two supervisors can live in one process.
 //!
-//! The public interface is [`Supervisor`], [`RunRequest`], [`RunHandle`], [`RunReport`], and the modules [`catalog`], [`config`], [`doctor`], [`gate`], [`launch`], [`modes`] and [`telemetry`].
+//! The public interface is [`Supervisor`], [`RunRequest`], [`RunHandle`], [`RunReport`], and the modules [`catalog`], [`config`], [`doctor`], [`gate`], [`launch`], [`modes`], [`serve`] and [`telemetry`].
 
 mod bridge;
 pub mod catalog;
@@ -28,6 +28,7 @@ pub mod modes;
 #[doc(hidden)]
 pub mod property;
 mod run;
+pub mod serve;
 pub mod telemetry;
 
 pub use codemode_protocol::{JsonText, Level, Limit, LimitError, RunLimits, ValueType};

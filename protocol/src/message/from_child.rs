@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::{ChildVerdict, Level, ValueType};
-use super::{ERROR_NUMBER, Envelope, RequestId, error_fields, no_id, optional_json, optional_string, part, request_id};
+use super::{ERROR_NUMBER, Envelope, METHODS, RequestId, error_fields, no_id, optional_json, optional_string, part, request_id};
 use crate::fields::{Fields, any, integer, object, string};
 use crate::json::{Entry, JsonText, Outline, outline};
 use crate::violation::{Violation, ViolationKind as Kind};
@@ -140,7 +140,7 @@ impl FromChild {
     /// The first rule of the wire that the text breaks.
     pub fn parse(text: &str) -> Result<Self, Violation> {
         let outline = outline(text)?;
-        match Envelope::read(&outline)? {
+        match Envelope::read(&outline, &METHODS)? {
             Envelope::Call { method, id, params } => Self::call(&outline, method, id, params),
             Envelope::Result { id, result } => {
                 let mut fields = Fields::inside(&outline, result, "result")?;

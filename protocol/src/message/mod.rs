@@ -10,8 +10,9 @@ mod to_child;
 mod words;
 
 pub use from_child::{Ask, Console, FromChild, Hello, Request, Returned, RunAnswer, RunError};
-pub(crate) use to_child::ToChildText;
+pub(crate) use to_child::{ErrorText, ToChildText};
 pub use to_child::{Run, Seed, ToChild, WireError};
+pub(crate) use words::words;
 pub use words::{CallCode, ChildVerdict, Level, ValueType};
 
 use std::fmt;
@@ -57,14 +58,15 @@ impl fmt::Display for RequestId {
 }
 
 /// A message by its outer fields, before it is known what they hold.
-enum Envelope<'a> {
+pub(crate) enum Envelope<'a> {
     Call { method: &'a str, id: Option<RequestId>, params: Entry<'a> },
     Result { id: RequestId, result: Entry<'a> },
     Error { id: RequestId, error: Entry<'a> },
 }
 
 impl<'a> Envelope<'a> {
-    fn read(outline: &Outline<'a>) -> Result<Self, Violation> {
+    /// `methods` are those that this wire has.
+    pub(crate) fn read(outline: &Outline<'a>, methods: &[&str]) -> Result<Self, Violation> {
         let mut fields = Fields::root(outline, "message")?;
         match fields.required("jsonrpc", "jsonrpc")?.value {
             "\"2.0\"" => {}
@@ -76,7 +78,7 @@ impl<'a> Envelope<'a> {
             let method = method.value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
             let method = method.ok_or(Violation::new(Kind::WrongType, "method"))?;
             // An unknown method is the better name for what is wrong, whatever else the message has.
-            if !METHODS.contains(&method) {
+            if !methods.contains(&method) {
                 return Err(Violation::new(Kind::UnknownMethod, "method"));
             }
             Self::Call { method, id, params: fields.required("params", "params")? }
@@ -100,16 +102,16 @@ fn id(entry: Entry<'_>) -> Result<RequestId, Violation> {
     integer(entry, 1, "id").ok().and_then(RequestId::new).ok_or(Violation::new(Kind::BadId, "id"))
 }
 
-fn request_id(id: Option<RequestId>) -> Result<RequestId, Violation> {
+pub(crate) fn request_id(id: Option<RequestId>) -> Result<RequestId, Violation> {
     id.ok_or(Violation::new(Kind::MissingField, "id"))
 }
 
-fn no_id(id: Option<RequestId>) -> Result<(), Violation> {
+pub(crate) fn no_id(id: Option<RequestId>) -> Result<(), Violation> {
     if id.is_some() { Err(Violation::new(Kind::UnknownField, "id of a notification")) } else { Ok(()) }
 }
 
 /// The three fields of a JSON-RPC error: the message, and the text of `data`.
-fn error_fields<'a>(outline: &Outline<'a>, error: Entry<'a>) -> Result<(String, &'a str), Violation> {
+pub(crate) fn error_fields<'a>(outline: &Outline<'a>, error: Entry<'a>) -> Result<(String, &'a str), Violation> {
     let mut fields = Fields::inside(outline, error, "error")?;
     let code = fields.required("code", "error.code")?.value;
     if code.parse() != Ok(ERROR_NUMBER) {
@@ -126,14 +128,14 @@ fn error_fields<'a>(outline: &Outline<'a>, error: Entry<'a>) -> Result<(String, 
 }
 
 /// The outline of a part that lies deeper than the outline of its message goes. The part has passed once and so passes again.
-fn part(text: &str) -> Result<Outline<'_>, Violation> {
+pub(crate) fn part(text: &str) -> Result<Outline<'_>, Violation> {
     outline(text)
 }
 
-fn optional_json(fields: &mut Fields<'_>, name: &str, place: &'static str) -> Result<Option<JsonText>, Violation> {
+pub(crate) fn optional_json(fields: &mut Fields<'_>, name: &str, place: &'static str) -> Result<Option<JsonText>, Violation> {
     fields.optional(name).map(|entry| any(entry, place)).transpose()
 }
 
-fn optional_string(fields: &mut Fields<'_>, name: &str, place: &'static str) -> Result<Option<String>, Violation> {
+pub(crate) fn optional_string(fields: &mut Fields<'_>, name: &str, place: &'static str) -> Result<Option<String>, Violation> {
     fields.optional(name).map(|entry| crate::fields::string(entry, place)).transpose()
 }

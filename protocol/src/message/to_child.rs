@@ -5,7 +5,7 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{CallCode, ERROR_NUMBER, Envelope, RequestId, error_fields, optional_json, part, request_id};
+use super::{CallCode, ERROR_NUMBER, Envelope, METHODS, RequestId, error_fields, optional_json, part, request_id};
 use crate::fields::{Fields, any, integer, string};
 use crate::json::{JsonText, outline};
 use crate::limits::WireLimits;
@@ -108,7 +108,7 @@ impl WireError {
         self
     }
 
-    fn read(message: String, data: &str) -> Result<Self, Violation> {
+    pub(crate) fn read(message: String, data: &str) -> Result<Self, Violation> {
         let outline = part(data)?;
         let mut fields = Fields::root(&outline, "error.data")?;
         let code = CallCode::read(fields.required("code", "data.code")?, "data.code")?;
@@ -131,7 +131,7 @@ impl ToChild {
     /// The first rule of the wire that the text breaks.
     pub fn parse(text: &str) -> Result<Self, Violation> {
         let outline = outline(text)?;
-        match Envelope::read(&outline)? {
+        match Envelope::read(&outline, &METHODS)? {
             Envelope::Call { method: "run", id, params } => {
                 let id = request_id(id)?;
                 let mut fields = Fields::inside(&outline, params, "run params")?;
@@ -212,8 +212,7 @@ impl<T: Serialize + ?Sized> Serialize for ToChildText<'_, T> {
             }
             Content::Value(value) => map.serialize_entry("result", value)?,
             Content::Error(error) => {
-                let data = ErrorData { code: error.code, name: &error.name, tool_id: error.tool_id.as_deref(), data: error.data.as_ref() };
-                map.serialize_entry("error", &ErrorText { code: ERROR_NUMBER, message: &error.message, data })?;
+                map.serialize_entry("error", &ErrorText::of(error))?;
             }
         }
         map.end()
@@ -227,11 +226,19 @@ struct RunParams<'a> {
     limits: &'a WireLimits,
 }
 
+/// The `error` of an answer.
 #[derive(Serialize)]
-struct ErrorText<'a> {
+pub(crate) struct ErrorText<'a> {
     code: i64,
     message: &'a str,
     data: ErrorData<'a>,
+}
+
+impl<'a> ErrorText<'a> {
+    pub(crate) fn of(error: &'a WireError) -> Self {
+        let data = ErrorData { code: error.code, name: &error.name, tool_id: error.tool_id.as_deref(), data: error.data.as_ref() };
+        Self { code: ERROR_NUMBER, message: &error.message, data }
+    }
 }
 
 #[derive(Serialize)]

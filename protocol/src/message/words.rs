@@ -1,13 +1,5 @@
 //! The closed sets of words: each written here once.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
-use crate::fields::string;
-use crate::json::Entry;
-use crate::violation::{Violation, ViolationKind as Kind};
-
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $count:literal: $($(#[$word_doc:meta])* $variant:ident = $word:literal,)*) => {
         $(#[$doc])*
@@ -30,24 +22,28 @@ macro_rules! words {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
 
-            pub(crate) fn read(entry: Entry<'_>, place: &'static str) -> Result<Self, Violation> {
-                Self::from_word(&string(entry, place)?).ok_or(Violation::new(Kind::BadValue, place))
+            #[allow(dead_code, reason = "some sets stand only where keys are data")]
+            pub(crate) fn read(entry: crate::json::Entry<'_>, place: &'static str) -> Result<Self, crate::violation::Violation> {
+                let word = crate::fields::string(entry, place)?;
+                Self::from_word(&word).ok_or(crate::violation::Violation::new(crate::violation::ViolationKind::BadValue, place))
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
             }
         }
     };
 }
+
+pub(crate) use words;
 
 words! {
     /// The level of a console entry.

@@ -1,21 +1,24 @@
 //! Reads the conversations of `vectors/`; `vectors/README.md` has the format.
 
+mod gateway;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use codemode_protocol::{FrameLimit, Limit, RunLimits};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Conversation {
+pub struct Conversation<E> {
     pub about: String,
     pub violation: Option<Expected>,
     #[serde(default)]
     limits: Map<String, Value>,
     frame_limit: Option<u32>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<E>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -25,17 +28,10 @@ pub struct Expected {
     pub kind: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum End {
-    Child,
-    Supervisor,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
-    pub from: End,
+pub struct Step<E> {
+    pub from: E,
     pub json: Option<Value>,
     text: Option<String>,
     parts: Option<Vec<(String, usize)>>,
@@ -50,7 +46,7 @@ fn once() -> usize {
     1
 }
 
-impl Conversation {
+impl<E> Conversation<E> {
     pub fn limits(&self) -> RunLimits {
         let mut limits = RunLimits::default();
         for (name, value) in &self.limits {
@@ -65,7 +61,7 @@ impl Conversation {
     }
 }
 
-impl Step {
+impl<E> Step<E> {
     /// The bytes on the wire. A frame of the vectors may be longer than any limit, so the length is not checked here.
     pub fn bytes(&self) -> Vec<u8> {
         let text = match (&self.json, &self.text, &self.parts, &self.hex, self.eof) {
@@ -87,7 +83,7 @@ fn unhex(hex: &str) -> Vec<u8> {
 }
 
 /// Every conversation of a folder with its name, in the order of names.
-pub fn read(folder: &str) -> Vec<(String, Conversation)> {
+pub fn read<E: DeserializeOwned>(folder: &str) -> Vec<(String, Conversation<E>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(folder);
     let entries = fs::read_dir(&folder).expect("the folder of the vectors");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();

@@ -13,6 +13,7 @@ mod example;
 mod extent;
 mod failure;
 mod file;
+pub mod gateway;
 mod nearness;
 mod permission;
 mod plan;

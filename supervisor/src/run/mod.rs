@@ -27,6 +27,6 @@ pub use event::RunEvent;
 pub use ledger::{CallEntry, CallState, Method};
 pub use report::{ErrorCode, Resources, RunError, RunReport};
 pub use request::{InvalidBody, RunRequest};
-pub(crate) use supervisor::unavailable;
 pub use supervisor::{Ahead, Builder, RunHandle, Supervisor};
+pub(crate) use supervisor::{never_begun, unavailable};
 pub use timing::Timing;

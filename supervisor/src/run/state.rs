@@ -482,7 +482,7 @@ impl Machine {
     }
 }
 
-fn cancelled() -> RunError {
+pub(super) fn cancelled() -> RunError {
     RunError::new(ErrorCode::Cancelled, "the caller cancelled the run\nstart it again if that was not meant")
 }
 

@@ -227,6 +227,11 @@ fn without_child(catalog: &dyn Catalog, limits: RunLimits, error: RunError) -> R
     report(Telemetry::of_catalog(catalog.summary()), limits, error)
 }
 
+/// The report of a run that was cancelled before its turn came.
+pub(crate) fn never_begun(catalog: &dyn Catalog, limits: RunLimits) -> RunReport {
+    without_child(catalog, limits, super::state::cancelled())
+}
+
 /// The report of a run for which no [`Supervisor`] could be made.
 pub(crate) fn unavailable(error: &LaunchError, limits: RunLimits) -> RunReport {
     report(Telemetry::default(), limits, launch_error(error))
