@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use codemode_protocol::{Limit, LimitError, RunLimits};
+use clap::{Args, Parser, Subcommand, ValueHint};
 
+use super::launching::LaunchArguments;
 use super::{examples, number};
 use crate::catalog::RunContext;
 use crate::gate::{Glob, Policy};
-use crate::launch::{self, LaunchConfig, WallPolicy};
 
 /// Runs model-written JavaScript against a tool catalog in a locked-down, short-lived Node process.
 #[derive(Debug, Parser)]
@@ -49,14 +48,6 @@ pub(super) struct RunArguments {
     #[command(flatten)]
     pub(super) catalog: CatalogArguments,
 
-    /// Wall clock of the body in milliseconds [1 to 60000, default: 10000]
-    #[arg(long, value_name = "MS", value_parser = number::milliseconds, allow_negative_numbers = true)]
-    timeout: Option<u64>,
-
-    /// Memory of the body in MiB [8 to 1024, default: 128]
-    #[arg(long, value_name = "MIB", value_parser = number::mebibytes, allow_negative_numbers = true)]
-    memory: Option<u64>,
-
     /// Write down every search, describe and call with its answer
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["replay", "watch"])]
     pub(super) record: Option<PathBuf>,
@@ -73,25 +64,12 @@ pub(super) struct RunArguments {
     #[arg(long, requires = "body")]
     pub(super) watch: bool,
 
-    /// The node program [default: $CODEMODE_NODE, else from PATH]
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath)]
-    node: Option<PathBuf>,
-
     /// Append what happens to this file, as lines of JSON (mode 0600, secrets masked)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) session_log: Option<PathBuf>,
 
-    /// What to do about a wall this host cannot raise
-    #[arg(long, value_enum, default_value_t = Walls::Default)]
-    walls: Walls,
-
-    /// How children are started
-    #[arg(long, value_enum, default_value_t = LauncherChoice::Auto)]
-    launcher: LauncherChoice,
-
-    /// Let Node make machine code: faster loops, one wall less
-    #[arg(long)]
-    jit: bool,
+    #[command(flatten)]
+    pub(super) launch: LaunchArguments,
 }
 
 /// Where the tools come from, and which of them are left.
@@ -238,61 +216,6 @@ pub(super) struct ManArguments {
     /// The command whose page it is to be, e.g. `tools call`; nothing: codemode itself
     #[arg(value_name = "COMMAND")]
     pub(super) command: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Walls {
-    /// Refuse when a wall is missing that every host has; report the others
-    Default,
-    /// Refuse when any wall is missing
-    Strict,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LauncherChoice {
-    /// The best for what is asked: a Node start for one run, a template for --watch
-    Auto,
-    /// Forks of one waiting Node
-    Template,
-    /// One Node start a run
-    Spawn,
-}
-
-impl RunArguments {
-    pub(super) fn limits(&self) -> Result<RunLimits, LimitError> {
-        let mut limits = RunLimits::default();
-        if let Some(ms) = self.timeout {
-            limits = limits.with(Limit::WallMs, ms)?;
-        }
-        if let Some(mib) = self.memory {
-            limits = limits.with(Limit::MemoryBytes, mib.saturating_mul(number::MIB))?;
-        }
-        Ok(limits)
-    }
-
-    /// Words that cannot both be meant.
-    pub(super) fn contradiction(&self) -> Option<&'static str> {
-        let both = self.jit && matches!(self.walls, Walls::Strict);
-        both.then_some("`--jit` takes down the wall no_exec_memory, and `--walls strict` needs every wall\nleave one of the two out")
-    }
-
-    /// A single run has nothing to share a template with: left to us, it is a Node start.
-    pub(super) fn launcher(&self) -> launch::LauncherChoice {
-        match self.launcher {
-            LauncherChoice::Template => launch::LauncherChoice::Template,
-            LauncherChoice::Auto if self.watch => launch::LauncherChoice::Auto,
-            LauncherChoice::Auto | LauncherChoice::Spawn => launch::LauncherChoice::Spawn,
-        }
-    }
-
-    #[allow(clippy::needless_update, reason = "with the feature `danger` there is a further field")]
-    pub(super) fn launch_config(&self) -> LaunchConfig {
-        let policy = match self.walls {
-            Walls::Default => WallPolicy::Default,
-            Walls::Strict => WallPolicy::Strict,
-        };
-        LaunchConfig { node: self.node.clone(), policy, jit: self.jit, ..LaunchConfig::default() }
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod examples;
 mod excerpt;
 mod exit;
 mod input;
+mod launching;
 mod live;
 mod number;
 mod pages;

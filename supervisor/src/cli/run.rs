@@ -21,14 +21,14 @@ use crate::telemetry::{Recorder, SessionLog};
 
 /// Runs a body, once or whenever it changes.
 pub(super) fn main(arguments: &RunArguments) -> ExitCode {
-    let limits = match arguments.limits() {
+    let limits = match arguments.launch.limits() {
         Ok(limits) => limits,
         Err(error) => return refused(exit::USAGE, &error.to_string()),
     };
     if arguments.watch && input::is_stdin(arguments.body.as_deref()) {
         return unusable(&InputError::WatchedStdin);
     }
-    if let Some(contradiction) = arguments.contradiction() {
+    if let Some(contradiction) = arguments.launch.contradiction() {
         return refused(exit::USAGE, contradiction);
     }
     if let Err(error) = descriptors() {
@@ -138,7 +138,9 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
 
 /// What starts the children of these arguments.
 pub(super) fn supervisor(arguments: &RunArguments) -> Result<Supervisor, LaunchError> {
-    Supervisor::builder().launch(arguments.launch_config()).launcher_choice(arguments.launcher()).build()
+    let launch = &arguments.launch;
+    let choice = if arguments.watch { launch.launcher_of_many() } else { launch.launcher_of_one() };
+    Supervisor::builder().launch(launch.launch_config()).launcher_choice(choice).build()
 }
 
 /// What keeps the log that was asked for.
