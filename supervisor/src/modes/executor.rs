@@ -102,6 +102,30 @@ impl Executor {
     ///
     /// Dropping the future cancels what it does.
     pub async fn execute(&self, name: &str, args: &Value) -> Outcome {
+        self.execute_until(name, args, |_| {}, std::future::pending()).await
+    }
+
+    /// The same; `hear` gets each event of a body's run, and everything ends when `stop` does. A body is cancelled then, and its child is gone when this returns.
+    pub async fn execute_until(
+        &self,
+        name: &str,
+        args: &Value,
+        hear: impl FnMut(&RunEvent) + Send,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Outcome {
+        if let Some(Target::Control(Control::Code)) = self.plan.surface.target(name) {
+            return match self.checked(Control::Code, args) {
+                Ok(args) => self.code(args["code"].as_str().unwrap_or_default(), hear, stop).await,
+                Err(failure) => Outcome::Failed(failure),
+            };
+        }
+        tokio::select! {
+            outcome = self.structured(name, args) => outcome,
+            () = stop => Outcome::Failed(CallFailure::new(CallCode::Cancelled, name, "the request was cancelled")),
+        }
+    }
+
+    async fn structured(&self, name: &str, args: &Value) -> Outcome {
         match self.plan.surface.target(name) {
             Some(Target::Control(control)) => self.control(*control, args).await,
             Some(Target::Tool(tool)) => self.call(&tool.id, args).await,
@@ -116,17 +140,21 @@ impl Executor {
         }
     }
 
+    /// The arguments of a control pass the same check as those of any tool.
+    fn checked(&self, control: Control, args: &Value) -> Result<Value, CallFailure> {
+        let parameters = control.parameters(self.plan.catalog.limits());
+        let tool = Tool::new(Source::Openclaw, "codemode", control.as_str(), "", parameters).with_id(control.as_str());
+        check_arguments(&tool, args.clone()).map(|checked| checked.args)
+    }
+
     async fn control(&self, control: Control, args: &Value) -> Outcome {
-        let limits = self.plan.catalog.limits();
-        // Their arguments pass the same check as those of any tool.
-        let tool = Tool::new(Source::Openclaw, "codemode", control.as_str(), "", control.parameters(limits)).with_id(control.as_str());
-        let args = match check_arguments(&tool, args.clone()) {
-            Ok(checked) => checked.args,
+        let args = match self.checked(control, args) {
+            Ok(args) => args,
             Err(failure) => return Outcome::Failed(failure),
         };
         let text = |key: &str| args[key].as_str().unwrap_or_default();
         match control {
-            Control::Code => self.code(text("code")).await,
+            Control::Code => self.code(text("code"), |_| {}, std::future::pending()).await,
             Control::Search => {
                 let query = SearchQuery { query: text("query").to_owned(), limit: args["limit"].as_u64() };
                 let call = self.begin("search", None, &args);
@@ -168,7 +196,7 @@ impl Executor {
         answered.map_or_else(Outcome::Failed, Outcome::Value)
     }
 
-    async fn code(&self, body: &str) -> Outcome {
+    async fn code(&self, body: &str, hear: impl FnMut(&RunEvent) + Send, stop: impl Future<Output = ()> + Send) -> Outcome {
         let Some(supervisor) = &self.supervisor else {
             let message = "no isolated child can be started here; use tool_search, tool_describe and tool_call";
             return Outcome::Failed(CallFailure::new(CallCode::ToolUnavailable, Control::Code.as_str(), message));
@@ -183,7 +211,7 @@ impl Executor {
         let mut request =
             RunRequest::new(body).with_limits(limits).with_gate(Arc::clone(&self.gate)).with_context(self.plan.context.clone());
         request.run_id = Some(Arc::clone(&run_id));
-        let report = recorded(supervisor, request, catalog, &self.recorder, &run_id, |_| {}).await;
+        let report = recorded_until(supervisor, request, catalog, &self.recorder, &run_id, hear, stop).await;
         Outcome::Ran(Box::new(report))
     }
 
@@ -249,13 +277,37 @@ pub async fn recorded(
     catalog: Arc<dyn Catalog>,
     recorder: &Recorder,
     run_id: &str,
+    hear: impl FnMut(&RunEvent),
+) -> RunReport {
+    recorded_until(supervisor, request, catalog, recorder, run_id, hear, std::future::pending()).await
+}
+
+/// The same; the run is cancelled when `stop` is over.
+async fn recorded_until(
+    supervisor: &Supervisor,
+    request: RunRequest,
+    catalog: Arc<dyn Catalog>,
+    recorder: &Recorder,
+    run_id: &str,
     mut hear: impl FnMut(&RunEvent),
+    stop: impl Future<Output = ()>,
 ) -> RunReport {
     note_start(recorder, run_id, &request);
     let mut handle = supervisor.start(request, catalog);
-    while let Some(event) = handle.event().await {
-        note_event(recorder, run_id, &event);
-        hear(&event);
+    let mut stop = std::pin::pin!(stop);
+    let mut is_stopped = false;
+    loop {
+        tokio::select! {
+            event = handle.event() => {
+                let Some(event) = event else { break };
+                note_event(recorder, run_id, &event);
+                hear(&event);
+            }
+            () = &mut stop, if !is_stopped => {
+                is_stopped = true;
+                handle.cancel();
+            }
+        }
     }
     let report = handle.finished().await;
     note_end(recorder, run_id, &report);

@@ -16,5 +16,5 @@ pub use control::Control;
 pub use definition::ToolDefinition;
 pub use executor::{Executor, Outcome, recorded};
 pub(crate) use executor::{note_end, note_event, note_start};
-pub use plan::{Plan, PlanRequest, plan};
+pub use plan::{Plan, PlanRequest, ShownInstead, plan};
 pub use surface::{RefusedName, Shown, Surface, SurfaceBytes, SurfaceRequest, Target};

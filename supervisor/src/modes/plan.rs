@@ -1,10 +1,11 @@
 //! From a configuration and sources to what one run sees, in steps.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::surface::{Surface, SurfaceRequest};
 use crate::catalog::{Listing, RunCatalog, RunContext, SearchLimits, Sources, ToolSource};
-use crate::config::{Config, Effective, LivePolicy, Scope};
+use crate::config::{Config, Effective, LivePolicy, Mode, Scope, ToolSearch};
 use crate::gate::Policy;
 
 /// What a run asks of a plan.
@@ -16,12 +17,35 @@ pub struct PlanRequest {
     pub client: Vec<Arc<dyn ToolSource>>,
     /// What the caller takes away beyond the configuration.
     pub policy: Policy,
+    /// What the caller wants shown in place of what the configuration says. Rows of searches stay the configuration's.
+    pub shown: Option<ShownInstead>,
     /// Why no isolated child can be started, if none can.
     pub no_isolation: Option<String>,
     /// Tools whose schemas the model has to have, by id or unique name.
     pub required: Vec<String>,
     /// What the user wants, in the user's words.
     pub prompt: String,
+}
+
+/// What a caller wants shown, whatever a configuration says.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ShownInstead {
+    /// What the model gets; `None`: as configured, and where direct exposure is configured, the usual mode.
+    pub mode: Option<Mode>,
+    /// Wall clock of a body; `None`: as configured.
+    pub code_timeout: Option<Duration>,
+}
+
+impl ShownInstead {
+    /// What is shown then, over what is configured.
+    pub(crate) fn over(self, configured: Option<ToolSearch>) -> ToolSearch {
+        let configured = configured.unwrap_or_default();
+        ToolSearch {
+            mode: self.mode.unwrap_or(configured.mode),
+            code_timeout: self.code_timeout.unwrap_or(configured.code_timeout),
+            ..configured
+        }
+    }
 }
 
 /// What one run sees and may do.
@@ -46,6 +70,9 @@ pub async fn plan(config: &Config, sources: &Arc<Sources>, request: PlanRequest)
     // 1. What may be seen and called: agent, profile, sandbox, session, channel, runtime, caller.
     let mut effective = config.effective(&request.context);
     effective.policy = effective.policy.and(Scope::Caller, request.policy);
+    if let Some(instead) = request.shown {
+        effective.tool_search = Some(instead.over(effective.tool_search));
+    }
 
     // 2. The gateway's own tools and those of its plug-ins.
     let mut listing = Listing::of(sources);
