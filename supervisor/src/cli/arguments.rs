@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::launching::LaunchArguments;
 use super::{examples, number};
 use crate::catalog::RunContext;
+use crate::config::Mode;
 use crate::gate::{Glob, Policy};
+use crate::serve::mcp::HttpAddress;
 
 /// Runs model-written JavaScript against a tool catalog in a locked-down, short-lived Node process.
 #[derive(Debug, Parser)]
@@ -25,6 +27,9 @@ pub(super) enum Command {
     /// Looks at the tools of a catalog, and calls them, by hand.
     #[command(after_help = examples::TOOLS)]
     Tools(ToolsArguments),
+    /// Serves the catalog to MCP clients.
+    #[command(after_help = examples::MCP)]
+    Mcp(McpArguments),
     /// Tries on this host what each wall claims to stop, one wall at a time.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArguments),
@@ -70,6 +75,60 @@ pub(super) struct RunArguments {
 
     #[command(flatten)]
     pub(super) launch: LaunchArguments,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct McpArguments {
+    /// What a client gets [default: what --config says, else code]
+    #[arg(long, value_enum)]
+    pub(super) mode: Option<ShownMode>,
+
+    /// Serve over HTTP, at ADDR/mcp, instead of standard input and output; a bare port means 127.0.0.1
+    #[arg(long, value_name = "ADDR")]
+    pub(super) http: Option<HttpAddress>,
+
+    /// Let --http take an address that others than this host can reach
+    #[arg(long, requires = "http")]
+    pub(super) http_anyone: bool,
+
+    /// A further name, or name and port, under which HTTP clients reach this; may be given again
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(super) http_host: Vec<String>,
+
+    /// A web page that may be a client, e.g. 'https://app.example:443'; may be given again
+    #[arg(long, value_name = "URL", requires = "http")]
+    pub(super) http_origin: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) catalog: CatalogArguments,
+
+    /// Append what happens to this file, as lines of JSON (mode 0600, secrets masked)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) session_log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) launch: LaunchArguments,
+}
+
+/// What a client gets in place of every tool's schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ShownMode {
+    /// One tool that runs JavaScript over all the others
+    Code,
+    /// Three tools: search, describe, call
+    Tools,
+    /// The three, and a directory of all names
+    Directory,
+}
+
+impl From<ShownMode> for Mode {
+    fn from(mode: ShownMode) -> Mode {
+        match mode {
+            ShownMode::Code => Mode::Code,
+            ShownMode::Tools => Mode::Tools,
+            ShownMode::Directory => Mode::Directory,
+        }
+    }
 }
 
 /// Where the tools come from, and which of them are left.

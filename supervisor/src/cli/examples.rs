@@ -61,3 +61,15 @@ Examples:
   codemode man | man -l -
   codemode man run > codemode-run.1
   codemode man tools call > codemode-tools-call.1";
+
+pub(super) const MCP: &str = "\
+Standard input and output carry the protocol and nothing else; notes go to standard error. Everything that was done for a client ends when it goes.
+
+Examples:
+  codemode mcp --tools tools.json
+  codemode mcp --tools tools.json --mode directory
+  codemode mcp --tools tools.json --http 8808     (clients connect to http://127.0.0.1:8808/mcp)
+  codemode mcp --tools tools.json --config codemode.json5 --agent main --session-log session.jsonl
+
+In the configuration of an MCP client:
+  {\"mcpServers\": {\"codemode\": {\"command\": \"codemode\", \"args\": [\"mcp\", \"--tools\", \"tools.json\"]}}}";

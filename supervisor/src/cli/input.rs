@@ -42,6 +42,8 @@ pub(super) enum InputError {
     CatalogFromStdin,
     #[error("no catalog is named\nname one with `--tools FILE`")]
     NoCatalog,
+    #[error("{0}")]
+    Limit(#[from] codemode_protocol::LimitError),
     #[error("the arguments are no JSON: {0}\nwrite a JSON object, for example '{{\"path\": \"a.txt\"}}'")]
     Arguments(serde_json::Error),
     #[error("the arguments are longer than {} MiB\nlet a body make them, or send less", MOST_ARGUMENTS >> 20)]
@@ -151,9 +153,20 @@ pub(super) fn files(arguments: &CatalogArguments) -> Result<Files, InputError> {
     Ok(Files { file: Arc::new(file), stem, config, policy: arguments.policy(), context: arguments.context() })
 }
 
+/// What the files say, for whoever puts catalogs together of it.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    pub(super) config: Config,
+    pub(super) sources: Arc<Sources>,
+    pub(super) context: RunContext,
+    pub(super) policy: Policy,
+    /// What a user should know, a line each.
+    pub(super) notes: Vec<String>,
+}
+
 impl Files {
-    /// The catalog of one run.
-    pub(super) async fn opened(self) -> Opened {
+    /// The sources, none of them asked yet.
+    pub(super) fn shelved(self) -> Shelf {
         let mut notes = idle(&self.policy, self.file.tools().tools());
         notes.extend(self.config.clamps.iter().map(ToString::to_string));
         if !self.config.mcp_servers.is_empty() {
@@ -161,11 +174,16 @@ impl Files {
         }
         let sources = Sources::new();
         self.file.into_sources(&self.stem).into_iter().for_each(|source| sources.add(source));
-        let request = PlanRequest { context: self.context, policy: self.policy, ..PlanRequest::default() };
-        let plan = plan(&self.config, &Arc::new(sources), request).await;
+        Shelf { config: self.config, sources: Arc::new(sources), context: self.context, policy: self.policy, notes }
+    }
+
+    /// The catalog of one run.
+    pub(super) async fn opened(self) -> Opened {
+        let Shelf { config, sources, context, policy, mut notes } = self.shelved();
+        let plan = plan(&config, &sources, PlanRequest { context, policy, ..PlanRequest::default() }).await;
         notes.extend(plan.notes);
         let tools = plan.catalog.tools().tools().to_vec();
-        let gate = Arc::new(self.config.gate().with_policy(plan.policy).with_approver(approve::approver()));
+        let gate = Arc::new(config.gate().with_policy(plan.policy).with_approver(approve::approver()));
         Opened { catalog: plan.catalog, gate, context: plan.context, tools, notes }
     }
 }

@@ -13,6 +13,7 @@ mod exit;
 mod input;
 mod launching;
 mod live;
+mod mcp;
 mod number;
 mod pages;
 mod paint;

@@ -1,5 +1,6 @@
 //! `codemode run`.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -7,7 +8,7 @@ use std::thread;
 use codemode_protocol::RunLimits;
 use tokio::sync::oneshot;
 
-use super::arguments::RunArguments;
+use super::arguments::{CatalogArguments, RunArguments};
 use super::input::{self, InputError, Opened};
 use super::live::Live;
 use super::stop::Stop;
@@ -50,7 +51,7 @@ pub(super) fn main(arguments: &RunArguments) -> ExitCode {
 }
 
 /// Sees to it that there are descriptors for a run. Libraries of ours take it for granted that they get one.
-fn descriptors() -> Result<(), LaunchError> {
+pub(super) fn descriptors() -> Result<(), LaunchError> {
     /// What a run takes, and some that the caller may have left open.
     const LEAST: u64 = 32;
     const WANTED: u64 = 1_024;
@@ -63,7 +64,7 @@ fn descriptors() -> Result<(), LaunchError> {
     if granted < LEAST { Err(refused(std::io::Error::from_raw_os_error(libc::EMFILE))) } else { Ok(()) }
 }
 
-fn no_runtime(source: std::io::Error) -> LaunchError {
+pub(super) fn no_runtime(source: std::io::Error) -> LaunchError {
     LaunchError::Host {
         what: "waiting for input and signals",
         advice: "This process is out of descriptors or memory: raise `ulimit -n` and `ulimit -v`.",
@@ -72,7 +73,7 @@ fn no_runtime(source: std::io::Error) -> LaunchError {
 }
 
 async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> ExitCode {
-    let recorder = match recorder(arguments) {
+    let recorder = match recorder(arguments.session_log.as_deref(), &arguments.catalog) {
         Ok(recorder) => recorder,
         Err(error) => return unusable(&error),
     };
@@ -144,9 +145,9 @@ pub(super) fn supervisor(arguments: &RunArguments) -> Result<Supervisor, LaunchE
 }
 
 /// What keeps the log that was asked for.
-pub(super) fn recorder(arguments: &RunArguments) -> Result<Recorder, InputError> {
-    let recorder = Recorder::default().with_session(arguments.catalog.context().session);
-    match &arguments.session_log {
+pub(super) fn recorder(session_log: Option<&Path>, catalog: &CatalogArguments) -> Result<Recorder, InputError> {
+    let recorder = Recorder::default().with_session(catalog.context().session);
+    match session_log {
         Some(path) => Ok(recorder.with_log(Arc::new(SessionLog::open(path)?))),
         None => Ok(recorder),
     }
@@ -264,7 +265,8 @@ pub(super) fn unusable(error: &InputError) -> ExitCode {
     refused(error.code(), &super::screen::visible(&error.to_string()))
 }
 
-fn refused(code: u8, message: &str) -> ExitCode {
+/// Ends with this code and message.
+pub(super) fn refused(code: u8, message: &str) -> ExitCode {
     show::error(message);
     ExitCode::from(code)
 }

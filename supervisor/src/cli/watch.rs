@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
         Ok(supervisor) => supervisor,
         Err(error) => return run::not_launched(&error, arguments, limits),
     };
-    let recorder = match run::recorder(arguments) {
+    let recorder = match run::recorder(arguments.session_log.as_deref(), &arguments.catalog) {
         Ok(recorder) => recorder,
         Err(error) => return run::unusable(&error),
     };

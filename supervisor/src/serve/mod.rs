@@ -1,5 +1,6 @@
 //! Ways in for who is not a Rust program.
 //!
-//! [`session`]: one gateway's runs, whatever carries the messages.
+//! [`mcp`]: an MCP server in front of a catalog. [`session`]: one gateway's runs, whatever carries the messages.
 
+pub mod mcp;
 pub mod session;
