@@ -1,33 +1,51 @@
 //! What came of a request, in the shape of an MCP result.
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::catalog::{CallFailure, CatalogSummary};
+use crate::catalog::{CallFailure, CatalogSummary, Source};
 use crate::modes::{Control, Outcome};
 use crate::run::{CallEntry, CallState, Method, RunReport};
 
 /// Calls that an envelope tells of. What a model needs to know is which effects may have happened; the session log has all.
 const TOLD_CALLS: usize = 64;
 
+/// What a result is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asked {
+    /// A control that gives what is codemode's own.
+    Own(Control),
+    /// A tool of this kind of source, by whatever way.
+    Tool(Option<Source>),
+}
+
 /// The result for a client. Structured content is always beside a text of the same JSON, for clients that show only texts.
-pub(super) fn result(outcome: &Outcome, control: Option<Control>, catalog: &CatalogSummary) -> CallToolResult {
-    match (outcome, control) {
+pub(super) fn result(outcome: &Outcome, asked: Asked, catalog: &CatalogSummary) -> CallToolResult {
+    match (outcome, asked) {
         (Outcome::Ran(report), _) => both(envelope(report), !report.ok),
-        (Outcome::Failed(failure), Some(Control::Code)) => both(envelope_of_failure(failure), true),
+        (Outcome::Failed(failure), Asked::Own(Control::Code)) => both(envelope_of_failure(failure), true),
         (Outcome::Failed(_), _) => both(outcome.for_model(), true),
-        (Outcome::Value(rows), Some(Control::Search)) => {
+        (Outcome::Value(rows), Asked::Own(Control::Search)) => {
             let mut found = json!({"tools": rows});
             if !catalog.unavailable.is_empty() {
                 found["unavailable"] = json!(catalog.unavailable);
             }
             both(found, false)
         }
+        // The value of an MCP tool that is a list of content blocks is the content that its server gave: an image stays one.
+        (Outcome::Value(value), Asked::Tool(Some(Source::Mcp))) if let Some(content) = content(value) => CallToolResult::success(content),
         (Outcome::Value(value @ Value::Object(_)), _) => both(value.clone(), false),
         // A tool's own value: text as it is, anything else as JSON.
         (Outcome::Value(Value::String(text)), _) => CallToolResult::success(vec![ContentBlock::text(text.clone())]),
         (Outcome::Value(value), _) => CallToolResult::success(vec![ContentBlock::text(value.to_string())]),
     }
+}
+
+/// Content blocks, if the value is a list of nothing else.
+fn content(value: &Value) -> Option<Vec<ContentBlock>> {
+    let blocks = value.as_array().filter(|blocks| !blocks.is_empty())?;
+    blocks.iter().map(|block| ContentBlock::deserialize(block).ok()).collect()
 }
 
 fn both(value: Value, is_error: bool) -> CallToolResult {

@@ -13,13 +13,14 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use super::answer::{self, Asked};
 use super::line::Line;
 use super::news::{News, Wanted};
 use super::server::Shared;
+use super::shown;
 use super::stdio::MOST_REQUESTS;
-use super::{answer, shown};
 use crate::catalog::{CallCode, Catalog, quoted};
-use crate::modes::{Control, Executor, Outcome, Plan};
+use crate::modes::{Control, Executor, Outcome, Plan, Target};
 
 /// Requests that the protocol has and this server understands. One of these that cannot be read has wrong parameters; anything else is unknown.
 const KNOWN: [&str; 5] = ["initialize", "ping", "tools/list", "tools/call", "logging/setLevel"];
@@ -85,12 +86,23 @@ impl Session {
             Outcome::Failed(failure) if failure.code == CallCode::UnknownTool && plan.surface.target(name).is_none() => {
                 Err(ErrorData::invalid_params(format!("Unknown tool: {}", quoted(name)), None))
             }
-            outcome => Ok(answer::result(outcome, control, &plan.catalog.summary()).into()),
+            outcome => Ok(answer::result(outcome, asked(plan, name, args), &plan.catalog.summary()).into()),
         }
     }
 
     fn shown(&self) -> Arc<Plan> {
         self.shared.plan()
+    }
+}
+
+/// What is asked for by this name.
+fn asked(plan: &Plan, name: &str, args: &Value) -> Asked {
+    let of = |id: &str| Asked::Tool(plan.catalog.resolve(id).ok().map(|tool| tool.source));
+    match plan.surface.target(name) {
+        Some(Target::Control(Control::Call)) => of(args["id"].as_str().unwrap_or_default()),
+        Some(Target::Control(control)) => Asked::Own(*control),
+        Some(Target::Tool(tool)) => Asked::Tool(Some(tool.source)),
+        None => Asked::Tool(plan.surface.hydrate(name).ok().map(|(tool, _)| tool.source)),
     }
 }
 
