@@ -171,3 +171,30 @@ fn the_configuration_chooses_the_mode_and_the_command_line_wins() {
     assert_eq!(names(&listed(&mut lines)), ["tool_search_code"]);
     assert_eq!(lines.code("for (;;);")["error"]["code"], "timeout");
 }
+
+#[test]
+fn what_an_mcp_tool_gives_as_content_stays_content_and_lists_of_others_stay_values() {
+    let image = r#"{type: "image", mimeType: "image/png", data: "iVBORw0KGgo="}"#;
+    let tool = |source: &str, name: &str, reply: &str| {
+        format!(
+            "{{source: '{source}', sourceName: 's', name: '{name}', description: 'D.', parameters: {{type: 'object'}}, reply: {{{reply}}}}}"
+        )
+    };
+    let text = format!(
+        "[{}, {}, {}]",
+        tool("mcp", "picture", &format!("mcp: {{content: [{{type: 'text', text: 'see'}}, {image}]}}")),
+        tool("mcp", "numbers", "value: [1, 2]"),
+        tool("plugin", "alike", &format!("value: [{image}]")),
+    );
+    let (_folder, tools) = catalog(&text);
+    let mut words = words(&["--mode", "directory"]);
+    words[2] = tools.display().to_string();
+    let mut lines = Lines::of(&words);
+    lines.initialize(json!({}));
+    for result in [lines.call("picture", json!({})), lines.call("tool_call", json!({"id": "mcp:s:picture"}))] {
+        let kinds: Vec<&Value> = result["content"].as_array().expect("content").iter().map(|block| &block["type"]).collect();
+        assert_eq!(kinds, ["text", "image"], "{result}");
+    }
+    assert_eq!(lines.call("numbers", json!({}))["content"], json!([{"type": "text", "text": "[1,2]"}]));
+    assert_eq!(lines.call("alike", json!({}))["content"][0]["type"], "text", "a plug-in's list is a value, whatever it looks like");
+}
