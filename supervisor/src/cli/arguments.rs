@@ -30,6 +30,9 @@ pub(super) enum Command {
     /// Serves the catalog to MCP clients.
     #[command(after_help = examples::MCP)]
     Mcp(McpArguments),
+    /// Runs bodies for gateways in any language, over a local socket.
+    #[command(after_help = examples::SERVE)]
+    Serve(super::serve::ServeArguments),
     /// Tries on this host what each wall claims to stop, one wall at a time.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArguments),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use super::arguments::{Arguments, Command};
-use super::{doctor, exit, mcp, pages, report, run, show, tools, usage};
+use super::{doctor, exit, mcp, pages, report, run, serve, show, tools, usage};
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
@@ -25,6 +25,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::main(&arguments),
         Command::Tools(arguments) => tools::main(&arguments),
         Command::Mcp(arguments) => mcp::main(&arguments),
+        Command::Serve(arguments) => serve::main(&arguments),
         Command::Doctor(arguments) => doctor::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
         Command::Completions(arguments) => pages::completions(arguments.shell),

@@ -33,6 +33,13 @@ Examples:
   codemode tools call demo:echo '{\"text\": \"hi\"}' --tools tools.json
   echo '{\"text\": \"hi\"}' | codemode tools call demo:echo - --tools tools.json";
 
+pub(super) const SERVE: &str = "\
+The wire stands in protocol/docs/gateway.md, a client for Node in bridge-js/client. SIGTERM and SIGINT let runs that go on end within 10 s; the second one does not wait.
+
+Examples:
+  codemode serve --socket /run/user/1000/codemode.sock
+  codemode serve --socket codemode.sock --concurrency 64 --session-log gateway.jsonl";
+
 pub(super) const DOCTOR: &str = "\
 Each act is tried by a Node process that runs no JavaScript, without any wall (it must succeed) and with that wall alone (it must fail).
 enforced: both did. untested: it fails here without the wall too, so nothing was shown.

@@ -20,6 +20,7 @@ mod paint;
 mod report;
 mod run;
 mod screen;
+mod serve;
 mod show;
 mod stop;
 mod table;

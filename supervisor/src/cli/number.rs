@@ -66,6 +66,14 @@ const MEMORY: Kind = Kind {
 
 const ROWS: Kind = Kind { flag: "--limit", unit: "rows", least: 1, most: MOST_ROWS, usual: 8, units: &[] };
 
+/// Each run that goes on is a process of up to some hundred MiB; more than a thousand of them is a misprint.
+const CONCURRENCY: Kind = Kind { flag: "--concurrency", unit: "runs", least: 1, most: 1_024, usual: 32, units: &[] };
+
+/// The value of `--concurrency`.
+pub(super) fn concurrency(text: &str) -> Result<u64, NumberError> {
+    CONCURRENCY.read(text)
+}
+
 /// The value of `--timeout`.
 pub(super) fn milliseconds(text: &str) -> Result<u64, NumberError> {
     TIMEOUT.read(text)

@@ -3,6 +3,7 @@
 //! A [`Peer`] is that end: requests with their answers, notifications, within bounds, whatever carries the texts. [`RemoteCatalog`] is the catalog of one run made
 //! from it. The wire is [`codemode_protocol::gateway`]; what the other end says is a claim and is read as strictly as a child's.
 
+pub(crate) mod frames;
 mod outbox;
 mod peer;
 mod remote;

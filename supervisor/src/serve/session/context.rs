@@ -8,9 +8,9 @@ use codemode_protocol::{LimitError, RunLimits};
 use crate::catalog::RunContext;
 use crate::gate::{ApprovalRule, Approvals, Glob};
 
-/// The limits of a run.
-pub(super) fn limits(start: &RunStart) -> Result<RunLimits, LimitError> {
-    start.limits.iter().try_fold(RunLimits::default(), |limits, (limit, value)| limits.with(*limit, *value))
+/// The limits of a run: the usual ones where it says nothing.
+pub(super) fn limits(start: &RunStart, usual: RunLimits) -> Result<RunLimits, LimitError> {
+    start.limits.iter().try_fold(usual, |limits, (limit, value)| limits.with(*limit, *value))
 }
 
 /// For whom it is.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use codemode_protocol::RunLimits;
+
 use super::Admission;
 use crate::run::Supervisor;
 use crate::telemetry::Recorder;
@@ -33,6 +35,7 @@ pub struct Host {
     pub(super) recorder: Recorder,
     pub(super) admission: Admission,
     pub(super) limits: HostLimits,
+    pub(super) usual: RunLimits,
     draining: Arc<AtomicBool>,
 }
 
@@ -40,7 +43,14 @@ impl Host {
     /// Runs bodies with this supervisor.
     pub fn new(supervisor: Supervisor, limits: HostLimits) -> Host {
         let admission = Admission::new(limits.at_once);
-        Host { supervisor, recorder: Recorder::default(), admission, limits, draining: Arc::default() }
+        Host { supervisor, recorder: Recorder::default(), admission, limits, usual: RunLimits::default(), draining: Arc::default() }
+    }
+
+    /// The same, whose runs have these limits where they say nothing.
+    #[must_use]
+    pub fn with_usual(mut self, usual: RunLimits) -> Host {
+        self.usual = usual;
+        self
     }
 
     /// The same, which notes what happens.

@@ -158,7 +158,7 @@ impl Session {
             return Err(refusal(RefusalCode::Draining, "this end is about to go; start the run elsewhere, or later"));
         }
         self.check_offers(&start)?;
-        let limits = context::limits(&start).map_err(|error| refusal(RefusalCode::InvalidLimits, error.to_string()))?;
+        let limits = context::limits(&start, self.host.usual).map_err(|error| refusal(RefusalCode::InvalidLimits, error.to_string()))?;
         let approvals = context::approvals(&start);
         let RunStart { run, body, catalog, wants, context, .. } = start;
         let place = self.runs.enter(&run, bytes, &self.host).map_err(|reason| not_taken(reason, &self.host))?;
