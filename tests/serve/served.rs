@@ -88,14 +88,13 @@ impl Serve {
         until("the children of the other runs are gone", || self.children().len() <= self.most_children(runs));
     }
 
-    /// The child that computes.
+    /// The child that computes, where all others wait.
     pub fn busy_child(&self) -> i32 {
         let mut found = None;
         until("a child computes", || {
             let before: Vec<(i32, Duration)> = self.children().into_iter().map(|pid| (pid, cpu_of(pid))).collect();
             thread::sleep(Duration::from_millis(300));
-            found =
-                before.iter().find(|(pid, cpu)| is_alive(*pid) && cpu_of(*pid) > *cpu + Duration::from_millis(100)).map(|(pid, _)| *pid);
+            found = before.iter().find(|(pid, cpu)| is_alive(*pid) && cpu_of(*pid) > *cpu + Duration::from_millis(20)).map(|(pid, _)| *pid);
             found.is_some()
         });
         found.expect("it was found")
