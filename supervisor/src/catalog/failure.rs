@@ -109,12 +109,15 @@ pub struct CallFailure {
     pub data: Value,
     /// The tool it is about, as the body named it when it was not resolved.
     pub tool_id: String,
+    /// The tool was asked and has never answered: what it does may have happened.
+    pub is_unanswered: bool,
 }
 
 impl CallFailure {
     /// A failure with the code's usual name and no further facts.
     pub fn new(code: CallCode, tool_id: impl Into<String>, message: impl Into<String>) -> CallFailure {
-        CallFailure { code, name: code.error_name().to_owned(), message: message.into(), data: Value::Null, tool_id: tool_id.into() }
+        let name = code.error_name().to_owned();
+        CallFailure { code, name, message: message.into(), data: Value::Null, tool_id: tool_id.into(), is_unanswered: false }
     }
 
     /// The refusal of a tool by the name the caller has for it: it says nothing that the caller did not say.
@@ -126,6 +129,13 @@ impl CallFailure {
     #[must_use]
     pub fn with_data(mut self, data: Value) -> CallFailure {
         self.data = data;
+        self
+    }
+
+    /// The same failure of a call that was sent and will have no answer: its state is `unknown`.
+    #[must_use]
+    pub fn unanswered(mut self) -> CallFailure {
+        self.is_unanswered = true;
         self
     }
 }

@@ -439,7 +439,7 @@ fn hook_failed(call: &Admitted, hook: &str, why: &str) -> CallFailure {
 fn timed_out(tool: &Tool, limit: Duration) -> CallFailure {
     let message =
         format!("{} gave no answer within {} ms; it was called, so what it does may have happened", quoted(&tool.id), limit.as_millis());
-    CallFailure::new(CallCode::ToolTimeout, &tool.id, message)
+    CallFailure::new(CallCode::ToolTimeout, &tool.id, message).unanswered()
 }
 
 fn too_large(tool: &Tool, bytes: usize, limit: usize) -> CallFailure {

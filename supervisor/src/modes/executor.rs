@@ -239,8 +239,10 @@ impl Executor {
     /// Notes the end of a request, in the words of a run's ledger.
     fn end(&self, call: Pending, source: Option<Source>, result: Result<&Value, &CallFailure>) {
         let code = result.err().map(|failure| failure.code);
+        let is_unanswered = result.err().is_some_and(|failure| failure.is_unanswered);
         let state = match code {
             None => "ok",
+            Some(_) if call.is_sent && is_unanswered => "unknown",
             Some(_) if call.is_sent => "error",
             Some(code) if code.is_denial() => "denied",
             Some(_) => "refused",

@@ -1,6 +1,6 @@
 //! The list of a run's requests, each with its honest state.
 //!
-//! *Sent* is written before the backend is asked, never after: only a request that is `sent` when the run ends is `unknown`, and for every
+//! *Sent* is written before the backend is asked, never after: only a request that was `sent` and has no answer is `unknown`, and for every
 //! other one the caller knows whether an effect happened.
 
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub enum CallState {
     Refused,
     /// The run ended before dispatch.
     Cancelled,
-    /// The run ended after dispatch and before an answer: an effect may have happened.
+    /// Dispatched, and there is no answer: the run ended before one, or the tool will not give one. An effect may have happened.
     Unknown,
 }
 
@@ -189,6 +189,20 @@ impl Ledger {
         true
     }
 
+    /// Notes that there will be no answer, and the failure's code. For what was not sent that is a failure like any other.
+    /// False when the request has its final state already.
+    #[must_use]
+    pub fn lose(&mut self, seq: u64, code: CallCode, now: Duration) -> bool {
+        let was_sent = self.entry(seq).is_some_and(|entry| entry.state == CallState::Sent);
+        if !self.settle(seq, Err(code), now) {
+            return false;
+        }
+        if let Some(entry) = index(seq).and_then(|index| self.entries.get_mut(index)).filter(|_| was_sent) {
+            entry.state = CallState::Unknown;
+        }
+        true
+    }
+
     /// The run is over: gives every request that has none its final state, and their numbers.
     pub fn close(&mut self, now: Duration) -> Vec<u64> {
         let mut closed = Vec::new();
@@ -248,6 +262,19 @@ mod tests {
             }),
             CallState::Unknown
         );
+    }
+
+    #[test]
+    fn a_call_that_was_sent_and_will_have_no_answer_is_unknown() {
+        assert_eq!(
+            state_after(|l, s| {
+                assert!(l.send(s, &sent()));
+                assert!(l.lose(s, CallCode::ToolUnavailable, T1));
+                assert!(!l.lose(s, CallCode::ToolUnavailable, T1));
+            }),
+            CallState::Unknown
+        );
+        assert_eq!(state_after(|l, s| assert!(l.lose(s, CallCode::ToolUnavailable, T1))), CallState::Refused);
     }
 
     #[test]

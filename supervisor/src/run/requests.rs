@@ -95,8 +95,12 @@ impl Requests {
     /// False when the request has its final state already.
     #[must_use]
     pub(crate) fn settle(&mut self, seq: u64, result: &Result<JsonText, CallFailure>, now: Duration) -> bool {
-        let outcome = result.as_ref().map(JsonText::bytes).map_err(|failure| failure.code);
-        if !self.ledger.settle(seq, outcome, now) {
+        let is_news = match result {
+            Ok(text) => self.ledger.settle(seq, Ok(text.bytes()), now),
+            Err(failure) if failure.is_unanswered => self.ledger.lose(seq, failure.code, now),
+            Err(failure) => self.ledger.settle(seq, Err(failure.code), now),
+        };
+        if !is_news {
             return false;
         }
         self.approval(now, seq, false);

@@ -74,16 +74,19 @@ pub(super) struct Failure {
     message: String,
     data: Value,
     tool_id: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_unanswered: bool,
 }
 
 impl Failure {
     fn of(failure: &CallFailure) -> Failure {
-        let CallFailure { code, name, message, data, tool_id } = failure.clone();
-        Failure { code, name, message, data, tool_id }
+        let CallFailure { code, name, message, data, tool_id, is_unanswered } = failure.clone();
+        Failure { code, name, message, data, tool_id, is_unanswered }
     }
 
     pub(super) fn into_failure(self) -> CallFailure {
-        CallFailure { code: self.code, name: self.name, message: self.message, data: self.data, tool_id: self.tool_id }
+        let Failure { code, name, message, data, tool_id, is_unanswered } = self;
+        CallFailure { code, name, message, data, tool_id, is_unanswered }
     }
 }
 
