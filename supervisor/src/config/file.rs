@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::checked::{Config, config};
 use super::error::{ConfigError, ConfigProblem};
-use super::raw::tree;
+use super::mcp_file::{McpFile, mcp_file};
+use super::raw::{Fault, Node, tree};
 use crate::catalog::{NotText, place_of, read_at_most, utf8};
 
 /// Bytes of a configuration at most. People write them; a thousand agents with twenty patterns each fit.
@@ -27,14 +28,39 @@ impl Config {
     /// # Errors
     /// As [`Config::open`].
     pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Config, ConfigError> {
-        let text = text_of(bytes).map_err(|problem| ConfigError::whole(name, problem))?;
-        tree(text).and_then(|tree| config(text, &tree)).map_err(|fault| ConfigError {
-            file: name.into(),
-            place: Some(place_of(text, fault.at)),
-            path: fault.path.into(),
-            problem: fault.problem,
-        })
+        read(bytes, name, config)
     }
+}
+
+impl McpFile {
+    /// Reads a file of `mcpServers`, JSON or JSON5.
+    ///
+    /// # Errors
+    /// As [`Config::open`]; keys that mean nothing here are notes, not errors.
+    pub fn open(path: impl AsRef<Path>) -> Result<McpFile, ConfigError> {
+        let path = path.as_ref();
+        let shown = path.display().to_string();
+        let bytes = read_bounded(path).map_err(|problem| ConfigError::whole(&shown, problem))?;
+        McpFile::from_bytes(&bytes, &shown)
+    }
+
+    /// Reads the text of such a file. `name` is the file's name in errors.
+    ///
+    /// # Errors
+    /// As [`McpFile::open`].
+    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<McpFile, ConfigError> {
+        read(bytes, name, |_, tree| mcp_file(tree))
+    }
+}
+
+fn read<T>(bytes: &[u8], name: &str, of: impl FnOnce(&str, &Node) -> Result<T, Fault>) -> Result<T, ConfigError> {
+    let text = text_of(bytes).map_err(|problem| ConfigError::whole(name, problem))?;
+    tree(text).and_then(|tree| of(text, &tree)).map_err(|fault| ConfigError {
+        file: name.into(),
+        place: Some(place_of(text, fault.at)),
+        path: fault.path.into(),
+        problem: fault.problem,
+    })
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, ConfigProblem> {

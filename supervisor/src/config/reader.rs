@@ -108,6 +108,11 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Members whose keys may be any.
+    pub(super) fn of(members: Vec<(String, At<'a>, usize)>) -> Fields<'a> {
+        Fields { members }
+    }
+
     pub(super) fn get(&self, key: &str) -> Option<&At<'a>> {
         self.members.iter().find(|(name, ..)| name == key).map(|(_, at, _)| at)
     }
