@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::super::{Permission, Source, Tool, ToolSource, Unavailable, quoted};
-use super::shelf::{List, Shelved, Sources, lists};
+use super::shelf::{List, Shelved, Sources};
 use super::view::{RunCatalog, SearchLimits};
 
 /// What a run's sources offer, in the order in which they were listed.
@@ -42,7 +42,8 @@ impl Listing {
     pub async fn add_client(&mut self, client: &[Arc<dyn ToolSource>]) {
         let mut listed = self.sources.listed(&[Source::Client]).await;
         let own = client.iter().filter(|source| source.source() == Source::Client);
-        listed.extend(lists(own.map(|source| Arc::new(Shelved::new(Arc::clone(source), true))).collect()).await);
+        let own = own.map(|source| Arc::new(Shelved::new(Arc::clone(source), true))).collect();
+        listed.extend(self.sources.lists(own).await);
         self.add(listed);
     }
 

@@ -21,10 +21,17 @@ const MAX_GONE: usize = 1_000;
 const MAX_SETS: usize = 8;
 
 /// The sources of a gateway. Made once, and used by every run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sources {
     shelved: RwLock<Vec<Arc<Shelved>>>,
     sets: Mutex<VecDeque<Arc<ToolSet>>>,
+    patience: Duration,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Sources { shelved: RwLock::default(), sets: Mutex::default(), patience: PATIENCE }
+    }
 }
 
 /// A source and its list.
@@ -65,6 +72,13 @@ impl Sources {
         Sources::default()
     }
 
+    /// The same with another time that a run waits for lists; otherwise 1 s.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Sources {
+        self.patience = patience;
+        self
+    }
+
     /// Puts a source on the shelf. Its list is asked for when the first run wants it.
     pub fn add(&self, source: Arc<dyn ToolSource>) {
         self.write().push(Arc::new(Shelved::new(source, false)));
@@ -80,7 +94,25 @@ impl Sources {
         let mut wanted: Vec<Arc<Shelved>> =
             self.read().iter().filter(|shelved| kinds.contains(&shelved.source.source())).cloned().collect();
         wanted.sort_by(|a, b| a.place().cmp(&b.place()));
-        lists(wanted).await
+        self.lists(wanted).await
+    }
+
+    /// Sources with their lists, asked side by side.
+    pub(super) async fn lists(&self, wanted: Vec<Arc<Shelved>>) -> Vec<(Arc<Shelved>, List)> {
+        let until = Instant::now() + self.patience;
+        // What a source has to be asked for is asked by a task of its own, so that they go side by side and a slow one goes on without us.
+        let tasks: Vec<_> = wanted.iter().map(|shelved| shelved.ask()).collect();
+        for task in tasks.into_iter().flatten() {
+            // A task that broke down, or takes too long, leaves the list as it was.
+            let _ = tokio::time::timeout_at(until, task).await;
+        }
+        wanted
+            .into_iter()
+            .map(|shelved| {
+                let list = shelved.list(self.patience);
+                (shelved, list)
+            })
+            .collect()
     }
 
     pub(super) fn holds(&self, shelved: &Arc<Shelved>) -> bool {
@@ -118,24 +150,6 @@ impl Sources {
     }
 }
 
-/// Sources with their lists, asked side by side.
-pub(super) async fn lists(wanted: Vec<Arc<Shelved>>) -> Vec<(Arc<Shelved>, List)> {
-    let until = Instant::now() + PATIENCE;
-    // What a source has to be asked for is asked by a task of its own, so that they go side by side and a slow one goes on without us.
-    let tasks: Vec<_> = wanted.iter().map(|shelved| shelved.ask()).collect();
-    for task in tasks.into_iter().flatten() {
-        // A task that broke down, or takes too long, leaves the list as it was.
-        let _ = tokio::time::timeout_at(until, task).await;
-    }
-    wanted
-        .into_iter()
-        .map(|shelved| {
-            let list = shelved.list();
-            (shelved, list)
-        })
-        .collect()
-}
-
 impl Shelved {
     pub(super) fn new(source: Arc<dyn ToolSource>, is_own: bool) -> Shelved {
         Shelved { source, is_own, state: Mutex::default(), asking: tokio::sync::Mutex::new(()) }
@@ -145,12 +159,12 @@ impl Shelved {
         (self.source.source(), self.source.name())
     }
 
-    /// What is known now.
-    pub(super) fn list(&self) -> List {
+    /// What is known after so much patience.
+    pub(super) fn list(&self, patience: Duration) -> List {
         let state = self.state();
         let mut list = state.list.clone();
         if list.tools.is_none() && list.problem.is_none() {
-            list.problem = Some(format!("it has given no list within {} ms", PATIENCE.as_millis()));
+            list.problem = Some(format!("it has given no list within {} ms", patience.as_millis()));
         }
         list
     }

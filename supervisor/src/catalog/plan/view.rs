@@ -56,6 +56,11 @@ impl RunCatalog {
         self.visible.resolve(id).map(Arc::clone).map_err(|failure| self.refused(id, failure))
     }
 
+    /// Whether the id of any tool fits, be it one that policy took away.
+    pub fn knows_any(&self, fits: impl Fn(&str) -> bool) -> bool {
+        [&self.visible, &self.hidden].iter().any(|set| set.tools().iter().any(|tool| fits(&tool.id)))
+    }
+
     fn refused(&self, id: &str, failure: CallFailure) -> CallFailure {
         if failure.code != CallCode::UnknownTool {
             // A bare name that several permitted tools share: it lists permitted ids only.
