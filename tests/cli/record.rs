@@ -155,7 +155,7 @@ fn a_policy_is_in_the_record() {
     assert_eq!(first.stdout, "[\"denied\",0]\n", "{first:?}");
     let again = taped(folder.path(), body, &["--replay", "tape", "--tools", &tools]);
     assert_eq!(again.stdout, first.stdout, "{again:?}");
-    assert!(again.stderr.contains("note: --tools, --config, --allow and --deny say nothing with --replay"), "{again:?}");
+    assert!(again.stderr.contains("note: --tools, --mcp, --config, --allow and --deny say nothing with --replay"), "{again:?}");
 }
 
 #[test]

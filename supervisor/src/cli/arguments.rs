@@ -141,7 +141,11 @@ pub(super) struct CatalogArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) tools: Option<PathBuf>,
 
-    /// Who may use which tool: a file of JSON5
+    /// MCP servers, whose tools there are too: a file with `mcpServers`, as other MCP clients have it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) mcp: Option<PathBuf>,
+
+    /// Who may use which tool, and MCP servers: a file of JSON5
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) config: Option<PathBuf>,
 
@@ -171,6 +175,11 @@ pub(super) struct CatalogArguments {
 }
 
 impl CatalogArguments {
+    /// Whether no file is named that tools could come from.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tools.is_none() && self.mcp.is_none() && self.config.is_none()
+    }
+
     pub(super) fn has_policy(&self) -> bool {
         self.config.is_some() || self.allow.is_some() || !self.deny.is_empty()
     }

@@ -20,6 +20,7 @@ Examples:
   codemode run body.js --tools tools.json
   echo 'return openclaw.tools.search(\"mail\")' | codemode run --tools tools.json
   codemode run body.js --tools tools.json --deny '*:delete*' --timeout 30000
+  codemode run body.js --mcp mcp.json
   codemode run body.js --tools tools.json --watch
   codemode run body.js --tools tools.json --record run.json
   codemode run body.js --replay run.json
@@ -28,6 +29,7 @@ Examples:
 pub(super) const TOOLS: &str = "\
 Examples:
   codemode tools list --tools tools.json
+  codemode tools list --mcp mcp.json
   codemode tools search 'send a mail' --tools tools.json
   codemode tools describe demo:echo --tools tools.json
   codemode tools call demo:echo '{\"text\": \"hi\"}' --tools tools.json

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use codemode_protocol::{JsonText, RunLimits};
 use serde_json::Value;
@@ -11,8 +12,10 @@ use serde_json::Value;
 use super::approve;
 use super::arguments::CatalogArguments;
 use super::exit;
-use crate::catalog::{Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, RecordError, RunContext, Sources, Tool, quoted};
-use crate::config::{Config, ConfigError};
+use crate::catalog::{
+    Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, McpConnections, RecordError, RunCatalog, RunContext, Sources, Tool, quoted,
+};
+use crate::config::{Config, ConfigError, McpFile};
 use crate::gate::{Gate, Glob, Policy};
 use crate::modes::{PlanRequest, plan};
 use crate::telemetry::SessionLogError;
@@ -40,10 +43,14 @@ pub(super) enum InputError {
     SessionLog(#[from] SessionLogError),
     #[error("a catalog comes from a file, not from standard input\nname a file; in bash `--tools <(command)` is one")]
     CatalogFromStdin,
-    #[error("no catalog is named\nname one with `--tools FILE`")]
+    #[error("no catalog is named\nname one with `--tools FILE`, or MCP servers with `--mcp FILE`")]
     NoCatalog,
     #[error("{0}")]
     Limit(#[from] codemode_protocol::LimitError),
+    #[error("the MCP server {} stands in both --mcp and --config\nleave it in one of them, or give it another name", quoted(.0))]
+    DoubleServer(String),
+    #[error("too few descriptors are left to speak with MCP servers\nraise `ulimit -n`")]
+    NoDescriptors,
     #[error("the arguments are no JSON: {0}\nwrite a JSON object, for example '{{\"path\": \"a.txt\"}}'")]
     Arguments(serde_json::Error),
     #[error("the arguments are longer than {} MiB\nlet a body make them, or send less", MOST_ARGUMENTS >> 20)]
@@ -116,11 +123,12 @@ pub(super) fn body_name(path: Option<&Path>) -> String {
 /// What the files say, before anybody is asked for anything.
 #[derive(Debug)]
 pub(super) struct Files {
-    file: Arc<FileCatalog>,
-    stem: String,
+    file: Option<(FileCatalog, String)>,
+    servers: McpConnections,
     config: Config,
     policy: Policy,
     context: RunContext,
+    notes: Vec<String>,
 }
 
 /// A catalog behind the policy of configuration and command line.
@@ -137,7 +145,11 @@ pub(super) struct Opened {
     pub(super) notes: Vec<String>,
 }
 
-/// Reads catalog and configuration; an empty one of each when none is named.
+/// How long a command waits for the lists of its servers. The slowest of nineteen known ones takes 0.9 s to start on an idle machine; unlike a gateway, a command has no
+/// next run for which a late list would be there.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Reads catalog, servers and configuration; an empty one of each when none is named.
 pub(super) fn files(arguments: &CatalogArguments) -> Result<Files, InputError> {
     let config = match arguments.config.as_deref() {
         Some(path) => Config::open(path)?,
@@ -145,15 +157,28 @@ pub(super) fn files(arguments: &CatalogArguments) -> Result<Files, InputError> {
     };
     let file = match arguments.tools.as_deref() {
         Some(path) if is_stdin(Some(path)) => return Err(InputError::CatalogFromStdin),
-        Some(path) => FileCatalog::open(path)?,
-        None => FileCatalog::from_str("[]", "tools")?,
+        Some(path) => {
+            let stem = path.file_stem().map_or_else(|| "tools".to_owned(), |stem| stem.to_string_lossy().into_owned());
+            Some((FileCatalog::open(path)?, stem))
+        }
+        None => None,
     };
-    let stem =
-        arguments.tools.as_deref().and_then(Path::file_stem).map_or_else(|| "tools".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    Ok(Files { file: Arc::new(file), stem, config, policy: arguments.policy(), context: arguments.context() })
+    let McpFile { mut servers, mut notes } = match arguments.mcp.as_deref() {
+        Some(path) if is_stdin(Some(path)) => return Err(InputError::CatalogFromStdin),
+        Some(path) => McpFile::open(path)?,
+        None => McpFile::default(),
+    };
+    for (name, server) in &config.mcp_servers {
+        if servers.insert(name.clone(), server.clone()).is_some() {
+            return Err(InputError::DoubleServer(name.clone()));
+        }
+    }
+    notes.extend(config.clamps.iter().map(ToString::to_string));
+    let (policy, context) = (arguments.policy(), arguments.context());
+    Ok(Files { file, servers: McpConnections::of(&servers), config, policy, context, notes })
 }
 
-/// What the files say, for whoever puts catalogs together of it.
+/// Everything that tools come from, ready for the plan of any number of runs.
 #[derive(Debug)]
 pub(super) struct Shelf {
     pub(super) config: Config,
@@ -165,22 +190,37 @@ pub(super) struct Shelf {
 }
 
 impl Files {
-    /// The sources, none of them asked yet.
+    /// Whether there is nothing that a tool could come from.
+    pub(super) fn is_empty(&self) -> bool {
+        self.file.is_none() && self.servers.servers().is_empty()
+    }
+
+    /// The MCP servers; none is started yet. Whoever puts the files to use stops these at the end.
+    pub(super) fn servers(&self) -> &McpConnections {
+        &self.servers
+    }
+
+    /// The sources, none of them asked yet, no server started.
     pub(super) fn shelved(self) -> Shelf {
-        let mut notes = idle(&self.policy, self.file.tools().tools());
-        notes.extend(self.config.clamps.iter().map(ToString::to_string));
-        if !self.config.mcp_servers.is_empty() {
-            notes.push("the MCP servers of the configuration are not asked: this program connects to none".to_owned());
+        let sources = Sources::new().with_patience(PATIENCE);
+        if let Some((file, stem)) = self.file {
+            Arc::new(file).into_sources(&stem).into_iter().for_each(|source| sources.add(source));
         }
-        let sources = Sources::new();
-        self.file.into_sources(&self.stem).into_iter().for_each(|source| sources.add(source));
-        Shelf { config: self.config, sources: Arc::new(sources), context: self.context, policy: self.policy, notes }
+        self.servers.add_to(&sources);
+        Shelf { config: self.config, sources: Arc::new(sources), policy: self.policy, context: self.context, notes: self.notes }
     }
 
     /// The catalog of one run.
     pub(super) async fn opened(self) -> Opened {
         let Shelf { config, sources, context, policy, mut notes } = self.shelved();
-        let plan = plan(&config, &sources, PlanRequest { context, policy, ..PlanRequest::default() }).await;
+        let request = PlanRequest { context, policy: policy.clone(), ..PlanRequest::default() };
+        let plan = plan(&config, &sources, request).await;
+        let missing = plan.catalog.summary().unavailable;
+        // A pattern may well be for what is missing.
+        if missing.is_empty() {
+            notes.extend(idle(&policy, &plan.catalog));
+        }
+        notes.extend(missing.iter().map(|missing| format!("{} is not available: {}", quoted(&missing.server), missing.reason)));
         notes.extend(plan.notes);
         let tools = plan.catalog.tools().tools().to_vec();
         let gate = Arc::new(config.gate().with_policy(plan.policy).with_approver(approve::approver()));
@@ -189,9 +229,9 @@ impl Files {
 }
 
 /// Patterns that fit no tool: a misspelt deny is one.
-fn idle(policy: &Policy, tools: &[Arc<Tool>]) -> Vec<String> {
+fn idle(policy: &Policy, catalog: &RunCatalog) -> Vec<String> {
     let note = |flag: &str, glob: &Glob| format!("{flag} {} fits no tool of this catalog", quoted(&glob.to_string()));
-    let idle = |glob: &&Glob| !tools.iter().any(|tool| glob.matches(&tool.id));
+    let idle = |glob: &&Glob| !catalog.knows_any(|id| glob.matches(id));
     let allowed = policy.allow.iter().flatten().filter(idle).map(|glob| note("--allow", glob));
     let denied = policy.deny.iter().filter(idle).map(|glob| note("--deny", glob));
     allowed.chain(denied).collect()

@@ -6,13 +6,13 @@ use std::time::Duration;
 use codemode_protocol::Limit;
 
 use super::arguments::McpArguments;
-use super::input::{self, InputError, Shelf};
+use super::input::{self, Files, InputError, Shelf};
 use super::stop::Stop;
 use super::{exit, run, screen, show};
 use crate::modes::ShownInstead;
 use crate::run::Supervisor;
 use crate::serve::mcp::{Http, McpServer, McpServerSetup, ServeError};
-use crate::telemetry::SessionLog;
+use crate::telemetry::{Recorder, SessionLog};
 
 /// Serves until the client goes or a signal comes.
 pub(super) fn main(arguments: &McpArguments) -> ExitCode {
@@ -71,14 +71,32 @@ fn http(arguments: &McpArguments) -> Result<Option<Http>, String> {
 }
 
 async fn serve(arguments: &McpArguments, http: Option<&Http>) -> Result<(), Failure> {
-    let mut stop = Stop::listen().map_err(InputError::Stdin)?;
+    let stop = Stop::listen().map_err(InputError::Stdin)?;
     let recorder = run::recorder(arguments.session_log.as_deref(), &arguments.catalog)?;
     let log = recorder.clone();
+    let files = input::files(&arguments.catalog)?;
+    if files.is_empty() {
+        return Err(InputError::NoCatalog.into());
+    }
+    let servers = files.servers().clone();
+    let served = with_files(arguments, http, files, stop, recorder).await;
+    servers.stop().await;
+    servers.lines().iter().for_each(|line| show::note(line));
+    if let Some(loss) = log.log().and_then(SessionLog::loss) {
+        show::note(&format!("{} events are missing from the session log: {}", loss.events, loss.reason));
+    }
+    served
+}
+
+async fn with_files(
+    arguments: &McpArguments,
+    http: Option<&Http>,
+    files: Files,
+    mut stop: Stop,
+    recorder: Recorder,
+) -> Result<(), Failure> {
     let opening = async {
-        if arguments.catalog.tools.is_none() {
-            return Err(InputError::NoCatalog.into());
-        }
-        let Shelf { config, sources, context, policy, notes } = input::files(&arguments.catalog)?.shelved();
+        let Shelf { config, sources, context, policy, notes } = files.shelved();
         let limits = arguments.launch.limits()?;
         let launch = &arguments.launch;
         let supervisor = Supervisor::builder().launch(launch.launch_config()).launcher_choice(launch.launcher_of_many()).build();
@@ -109,8 +127,5 @@ async fn serve(arguments: &McpArguments, http: Option<&Http>) -> Result<(), Fail
         }
         None => server.serve_pipes(tokio::io::stdin(), tokio::io::stdout(), stop.asked()).await,
     };
-    if let Some(loss) = log.log().and_then(SessionLog::loss) {
-        show::note(&format!("{} events are missing from the session log: {}", loss.events, loss.reason));
-    }
     served.map_err(Failure::Serve)
 }

@@ -1,5 +1,6 @@
 //! `codemode run`.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -98,13 +99,25 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
             (is_large && RunRequest::new(body.clone()).with_limits(limits).take_body().is_ok()).then(|| supervisor.launch_ahead(&limits));
         Ok((body, ahead))
     };
-    let catalog = async { Ok(catalog.await.unwrap_or(Err(InputError::Lost))?.opened().await) };
-    let ((body, ahead), (opened, tape)) = tokio::select! {
-        files = async { tokio::try_join!(body, catalog) } => match files {
-            Ok(files) => files,
-            Err(error) => return unusable(&error),
-        },
-        () = stop.asked() => {
+    let servers = OnceCell::new();
+    let catalog = async {
+        let read = catalog.await.unwrap_or(Err(InputError::Lost))?;
+        servers.get_or_init(|| read.servers());
+        Ok(read.opened().await)
+    };
+    let files = tokio::select! {
+        files = async { tokio::try_join!(body, catalog) } => Some(files),
+        () = stop.asked() => None,
+    };
+    let servers = servers.into_inner().unwrap_or_default();
+    let ((body, ahead), (opened, tape)) = match files {
+        Some(Ok(files)) => files,
+        Some(Err(error)) => {
+            servers.stop().await;
+            return unusable(&error);
+        }
+        None => {
+            servers.stop().await;
             // A child that was launched ahead went with the future; its task ends it when the runtime gets to it.
             tokio::task::yield_now().await;
             // A read from a terminal cannot be called off, so the process ends without waiting for it.
@@ -130,6 +143,8 @@ async fn once(arguments: &RunArguments, limits: RunLimits, mut stop: Stop) -> Ex
     };
     tape.judge(&mut report);
     let code = run.end(&report, arguments);
+    servers.stop().await;
+    servers.lines().iter().for_each(|line| show::note(line));
     if let Err(error) = tape.save() {
         let refused = unusable(&error.into());
         return if code == ExitCode::SUCCESS { refused } else { code };
@@ -218,8 +233,8 @@ impl Run {
         if let Some(loss) = self.recorder.log().and_then(SessionLog::loss) {
             show::note(&format!("{} events are missing from the session log: {}", loss.events, loss.reason));
         }
-        if arguments.catalog.tools.is_none() && arguments.replay.is_none() && !report.calls.is_empty() {
-            show::note("no catalog was named, so there were no tools; name one with `--tools FILE`");
+        if arguments.catalog.is_empty() && arguments.replay.is_none() && !report.calls.is_empty() {
+            show::note("no catalog was named, so there were no tools; name one with `--tools FILE`, or MCP servers with `--mcp FILE`");
         }
         show::report(report, arguments.json, &self.text, &input::body_name(arguments.body.as_deref()));
         exit::of(report)

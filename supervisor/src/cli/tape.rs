@@ -8,7 +8,7 @@ use codemode_protocol::JsonText;
 
 use super::arguments::RunArguments;
 use super::input::{self, Files, InputError, Opened};
-use crate::catalog::{RecordError, RecordFile, Recording, Replay, RunContext};
+use crate::catalog::{McpConnections, RecordError, RecordFile, Recording, Replay, RunContext};
 use crate::run::{ErrorCode, RunError, RunReport};
 
 /// What is recorded or played back with a run.
@@ -35,8 +35,8 @@ pub(super) enum Read {
 pub(super) fn read(arguments: &TapedArguments) -> Result<Read, InputError> {
     if let Some(path) = &arguments.replay {
         let replay = Arc::new(Replay::open(path)?);
-        let others = arguments.catalog.tools.is_some() || arguments.catalog.has_policy();
-        let note = "--tools, --config, --allow and --deny say nothing with --replay: the record has the tools of its run".to_owned();
+        let others = arguments.catalog.tools.is_some() || arguments.catalog.mcp.is_some() || arguments.catalog.has_policy();
+        let note = "--tools, --mcp, --config, --allow and --deny say nothing with --replay: the record has the tools of its run".to_owned();
         return Ok(Read::Record(replay, if others { vec![note] } else { Vec::new() }, arguments.catalog.context()));
     }
     let file = arguments.record.as_ref().map(RecordFile::claim).transpose()?;
@@ -44,6 +44,14 @@ pub(super) fn read(arguments: &TapedArguments) -> Result<Read, InputError> {
 }
 
 impl Read {
+    /// The MCP servers of these files; none is started yet.
+    pub(super) fn servers(&self) -> McpConnections {
+        match self {
+            Read::Files(files, _) => files.servers().clone(),
+            Read::Record(..) => McpConnections::default(),
+        }
+    }
+
     /// Makes the catalog, and puts the tape between it and the run.
     pub(super) async fn opened(self) -> (Opened, Tape) {
         match self {

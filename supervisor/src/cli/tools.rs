@@ -7,70 +7,95 @@ use codemode_protocol::JsonText;
 use serde_json::{Value, json};
 
 use super::arguments::{ShownCatalog, ToolsAction, ToolsArguments};
-use super::input::{self, InputError, MOST_ARGUMENTS, Opened};
+use super::input::{self, Files, InputError, MOST_ARGUMENTS, Opened};
 use super::paint::{Paint, columns};
 use super::screen::visible;
+use super::stop::Stop;
 use super::{exit, run, show, table};
-use crate::catalog::{CallFailure, SearchQuery, Tool};
+use crate::catalog::{CallFailure, McpConnections, SearchQuery, Tool};
 use crate::gate::Passage;
 
 /// Does what is asked of a catalog.
 pub(super) fn main(arguments: &ToolsArguments) -> ExitCode {
-    match act(&arguments.action) {
-        Ok(code) => code,
-        Err(error) => run::unusable(&error),
+    let catalog = &shown(&arguments.action).catalog;
+    let files = match input::files(catalog) {
+        Ok(files) if files.is_empty() => return run::unusable(&InputError::NoCatalog),
+        Ok(files) => files,
+        Err(error) => return run::unusable(&error),
+    };
+    let servers = files.servers().clone();
+    let done = if servers.servers().is_empty() {
+        alone().block_on(act(&arguments.action, files))
+    } else {
+        match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(with_servers(&servers, act(&arguments.action, files))),
+            Err(_) => Err(InputError::NoDescriptors),
+        }
+    };
+    done.unwrap_or_else(|error| run::unusable(&error))
+}
+
+fn shown(action: &ToolsAction) -> &ShownCatalog {
+    match action {
+        ToolsAction::List(shown)
+        | ToolsAction::Search { shown, .. }
+        | ToolsAction::Describe { shown, .. }
+        | ToolsAction::Call { shown, .. } => shown,
     }
 }
 
-fn act(action: &ToolsAction) -> Result<ExitCode, InputError> {
-    match action {
+/// The catalogs of files need no I/O, only the clock, which asks for no descriptor. Hooks need both: where there is no descriptor left for a runtime, there
+/// is none for a hook either, which then fails.
+fn alone() -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    match runtime.enable_all().build().or_else(|_| tokio::runtime::Builder::new_current_thread().enable_time().build()) {
+        Ok(runtime) => runtime,
+        // Without I/O there is nothing that the host could refuse.
+        Err(error) => unreachable!("{error}"),
+    }
+}
+
+/// Whatever comes, the servers are stopped in order.
+async fn with_servers(servers: &McpConnections, act: impl Future<Output = Result<ExitCode, InputError>>) -> Result<ExitCode, InputError> {
+    let mut stop = Stop::listen().map_err(|_| InputError::NoDescriptors)?;
+    let done = tokio::select! {
+        done = act => done,
+        () = stop.asked() => Ok(ExitCode::from(exit::CANCELLED)),
+    };
+    servers.stop().await;
+    servers.lines().iter().for_each(|line| show::note(line));
+    done
+}
+
+async fn act(action: &ToolsAction, files: Files) -> Result<ExitCode, InputError> {
+    // Arguments are read first: whoever types them has not asked for a server yet.
+    let args = match action {
+        ToolsAction::Call { args, .. } => Some(input::call_arguments(args.as_deref())?),
+        _ => None,
+    };
+    let opened = files.opened().await;
+    opened.notes.iter().for_each(|note| show::note(note));
+    Ok(match action {
         ToolsAction::List(shown) => {
-            let tools = open(shown)?.tools;
-            list(&tools, shown.json);
-            Ok(ExitCode::SUCCESS)
+            list(&opened.tools, shown.json);
+            ExitCode::SUCCESS
         }
         ToolsAction::Search { query, limit, shown } => {
-            let opened = open(shown)?;
-            let found = wait(opened.catalog.search(&SearchQuery { query: query.clone(), limit: *limit }));
-            Ok(told(found, shown.json, |tools| list(&tools, shown.json)))
+            let found = opened.catalog.search(&SearchQuery { query: query.clone(), limit: *limit }).await;
+            told(found, shown.json, |tools| list(&tools, shown.json))
         }
-        ToolsAction::Describe { id, shown } => {
-            let opened = open(shown)?;
-            Ok(told(wait(opened.catalog.describe(id)), shown.json, |tool| describe(&tool, shown.json)))
-        }
-        ToolsAction::Call { id, args, shown } => {
-            let opened = open(shown)?;
-            let args = input::call_arguments(args.as_deref())?;
-            Ok(told(wait(call(&opened, id, &args)), shown.json, |(value, decoded)| {
+        ToolsAction::Describe { id, shown } => told(opened.catalog.describe(id).await, shown.json, |tool| describe(&tool, shown.json)),
+        ToolsAction::Call { id, shown, .. } => {
+            let called = call(&opened, id, &args.unwrap_or_else(JsonText::null)).await;
+            told(called, shown.json, |(value, decoded)| {
                 if shown.json {
                     show::json_line(&json!({"ok": true, "value": value, "decoded": decoded}).to_string());
                 } else {
                     show::value(&value.to_string());
                 }
-            }))
+            })
         }
-    }
-}
-
-fn open(shown: &ShownCatalog) -> Result<Opened, InputError> {
-    if shown.catalog.tools.is_none() {
-        return Err(InputError::NoCatalog);
-    }
-    let files = input::files(&shown.catalog)?;
-    let opened = wait(files.opened());
-    opened.notes.iter().for_each(|note| show::note(note));
-    Ok(opened)
-}
-
-/// The catalogs of files need no I/O, only the clock, which asks for no descriptor. Hooks need both: where there is no descriptor left for a runtime, there
-/// is none for a hook either, which then fails.
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    match runtime.enable_all().build().or_else(|_| tokio::runtime::Builder::new_current_thread().enable_time().build()) {
-        Ok(runtime) => runtime.block_on(future),
-        // Without I/O there is nothing that the host could refuse.
-        Err(error) => unreachable!("{error}"),
-    }
+    })
 }
 
 /// The way of a body's call, through the same gate.

@@ -2,6 +2,7 @@
 //!
 //! Files are looked at, not subscribed to: editors save by rename, and a look at two files costs nothing.
 
+use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ use super::screen::visible_line;
 use super::stop::Stop;
 use super::table::cut;
 use super::{exit, show};
+use crate::catalog::McpConnections;
 
 /// Soon enough for a person, rare enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -29,6 +31,7 @@ type Stamp = Option<(u64, u64, u64, i64, i64)>;
 struct Stamps {
     body: Stamp,
     catalog: Stamp,
+    servers: Stamp,
     config: Stamp,
 }
 
@@ -42,12 +45,14 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
         Ok(recorder) => recorder,
         Err(error) => return run::unusable(&error),
     };
+    // The servers of the run that goes on.
+    let servers = RefCell::new(McpConnections::default());
     let watched = async {
         let mut seen = Stamps::take(arguments);
         let mut why = "first run".to_owned();
         for number in 1_u64.. {
             header(number, &why);
-            match files(arguments, limits).await {
+            match files(arguments, limits, &servers).await {
                 Ok((body, opened)) => {
                     opened.notes.iter().for_each(|note| show::note(note));
                     let mut run = Run::start(&supervisor, None, body, &opened, limits, recorder.clone(), !arguments.json);
@@ -66,12 +71,17 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
                     run::unusable(&error);
                 }
             }
+            let stopped = servers.take();
+            stopped.stop().await;
+            stopped.lines().iter().for_each(|line| show::note(line));
             seen.change(arguments).await;
             let now = Stamps::settled(arguments).await;
             let file = if now.body != seen.body {
                 arguments.body.as_deref()
             } else if now.catalog != seen.catalog {
                 arguments.catalog.tools.as_deref()
+            } else if now.servers != seen.servers {
+                arguments.catalog.mcp.as_deref()
             } else {
                 arguments.catalog.config.as_deref()
             };
@@ -83,15 +93,17 @@ pub(super) async fn run(arguments: &RunArguments, limits: RunLimits, mut stop: S
         () = watched => {}
         () = stop.asked() => {}
     }
+    servers.take().stop().await;
     // The run that was dropped cleans up behind itself as soon as the runtime gets to it.
     tokio::task::yield_now().await;
     ExitCode::from(exit::CANCELLED)
 }
 
-async fn files(arguments: &RunArguments, limits: RunLimits) -> Result<(Vec<u8>, Opened), InputError> {
+async fn files(arguments: &RunArguments, limits: RunLimits, servers: &RefCell<McpConnections>) -> Result<(Vec<u8>, Opened), InputError> {
     let (path, catalog) = (arguments.body.clone(), arguments.catalog.clone());
     let read = run::in_background(move || Ok((input::body(path.as_deref(), &limits)?, input::files(&catalog)?)));
     let (body, files) = read.await.unwrap_or(Err(InputError::Lost))?;
+    servers.replace(files.servers().clone());
     Ok((body, files.opened().await))
 }
 
@@ -106,6 +118,7 @@ impl Stamps {
         Stamps {
             body: stamp(arguments.body.as_deref()),
             catalog: stamp(arguments.catalog.tools.as_deref()),
+            servers: stamp(arguments.catalog.mcp.as_deref()),
             config: stamp(arguments.catalog.config.as_deref()),
         }
     }
