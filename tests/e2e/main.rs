@@ -7,6 +7,7 @@ mod events;
 mod hosts;
 mod large_catalog;
 mod leftovers;
+mod manners;
 mod nodes;
 mod values;
 

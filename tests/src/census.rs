@@ -126,6 +126,12 @@ pub fn cpu_of(pid: i32) -> Duration {
     Duration::from_millis(sum * 10)
 }
 
+/// The nice value of a process; nothing when it is gone.
+pub fn nice_of(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(16)?.parse().ok()
+}
+
 /// Waits until a process is gone; gives how long it took.
 pub async fn gone(pid: i32, patience: Duration) -> Duration {
     until(&format!("process {pid} is gone"), patience, || !is_alive(pid)).await

@@ -25,6 +25,9 @@ const DRAIN_ROUNDS: usize = 16;
 /// How long a killed process may take to be gone. Only a process inside the kernel takes longer than a millisecond.
 const DEATH_PATIENCE: Duration = Duration::from_secs(5);
 
+/// The nice value of a child that has stepped back: a third of the share of a process at 0. Less would starve an honest body on a machine that has other work.
+const STEPPED_BACK: i32 = 5;
+
 /// A child that has not been reaped. Dropping it kills it and leaves the reaping to the thread that started it.
 #[derive(Debug)]
 pub struct Child {
@@ -72,12 +75,27 @@ impl Child {
 
     /// What the kernel says of its processor time and of its main thread; `None` when it cannot be told. Anybody may ask that of any process.
     pub fn activity(&self) -> Option<(Duration, bool)> {
-        let clock = clock_getcpuclockid(Pid::from_raw(self.pid)).ok()?;
-        let cpu = Duration::from(clock_gettime(clock).ok()?);
+        let cpu = self.cpu()?;
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
         // The name before it is the process's own choice; what follows the last bracket is not.
         let state = stat.rsplit_once(") ")?.1.bytes().next()?;
         Some((cpu, state == b'S'))
+    }
+
+    /// Processor time of all its threads; `None` when it cannot be told.
+    pub fn cpu(&self) -> Option<Duration> {
+        let clock = clock_getcpuclockid(Pid::from_raw(self.pid)).ok()?;
+        Some(Duration::from(clock_gettime(clock).ok()?))
+    }
+
+    /// Lets it and its group go behind others that want a processor, for good. No wall: where the host forbids it, the others wait a little longer.
+    pub fn step_back(&self) {
+        if let Err(error) = sys::set_nice(self.pid, STEPPED_BACK) {
+            tracing::debug!(pid = self.pid, %error, "a child that computes for long could not be told to step back");
+        }
+        // Where the kernel makes a group of each session, processes of different sessions are weighed by this number alone. Root may write it; without such
+        // groups there is no such file.
+        let _ = std::fs::write(format!("/proc/{}/autogroup", self.pid), STEPPED_BACK.to_string());
     }
 
     /// What the child wrote to descriptor 2 so far, its end.

@@ -67,6 +67,13 @@ pub(super) fn kill_group(pid: i32, pidfd: RawFd) {
     let _ = pidfd_send_signal(pidfd, Signal::SIGKILL as i32);
 }
 
+/// Gives the group of the unreaped child `pid` this nice value, all threads included.
+pub(super) fn set_nice(pid: i32, nice: i32) -> io::Result<()> {
+    let group = libc::id_t::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    // SAFETY: setpriority takes three numbers.
+    check(unsafe { libc::setpriority(libc::PRIO_PGRP, group, nice) }.into()).map(|_| ())
+}
+
 /// Reaps the child `pid` if it has ended. `Ok(None)`: it has not.
 pub(super) fn reap(pid: i32) -> io::Result<Option<Reaped>> {
     let mut status = 0;

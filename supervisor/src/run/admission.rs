@@ -1,11 +1,23 @@
 //! How many runs go on at once, and how many may wait for their turn.
 //!
 //! A caller that starts runs faster than they end is told so, by name and at once. Nothing piles up without a bound: neither processes nor bodies in memory.
+//!
+//! Most bodies are over in a few milliseconds, and more of them at once than the processors can serve only makes all of them late. So of the runs that are let in a
+//! few begin at a time; one that goes on longer, which waits for tools or people or computes, is in nobody's way to begin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+
+/// Runs that begin at once, for each processor: while one child ends another runs and a third is made.
+const BEGINNING_EACH: usize = 4;
+
+/// A run that is not over after this time, its launch included, lets the next one begin: ten times an ordinary run.
+const BEGINNING: Duration = Duration::from_millis(50);
 
 use super::report::{ErrorCode, RunError};
 
@@ -32,6 +44,7 @@ impl Default for Admission {
 pub(crate) struct Door {
     admission: Admission,
     turns: Arc<Semaphore>,
+    beginnings: Arc<Semaphore>,
     /// Runs inside and in the queue.
     taken: Arc<AtomicUsize>,
 }
@@ -39,7 +52,9 @@ pub(crate) struct Door {
 impl Door {
     pub(crate) fn new(admission: Admission) -> Door {
         let admission = Admission { running: admission.running.clamp(1, Semaphore::MAX_PERMITS), ..admission };
-        Door { admission, turns: Arc::new(Semaphore::new(admission.running)), taken: Arc::default() }
+        let beginning = BEGINNING_EACH * available_parallelism().map_or(1, usize::from);
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
+        Door { admission, turns: semaphore(admission.running), beginnings: semaphore(beginning), taken: Arc::default() }
     }
 
     /// A place in the queue, or the refusal.
@@ -52,7 +67,8 @@ impl Door {
                 format!("{running} runs go on and {waiting} wait\nstart this one again later, or let the supervisor take on more");
             return Err(RunError::new(ErrorCode::Busy, message));
         }
-        Ok(Place { turns: Arc::clone(&self.turns), turn: None, taken: Arc::clone(&self.taken) })
+        let (turns, beginnings) = (Arc::clone(&self.turns), Arc::clone(&self.beginnings));
+        Ok(Place { turns, beginnings, turn: None, beginning: None, taken: Arc::clone(&self.taken) })
     }
 }
 
@@ -60,22 +76,31 @@ impl Door {
 #[derive(Debug)]
 pub(crate) struct Place {
     turns: Arc<Semaphore>,
+    beginnings: Arc<Semaphore>,
     turn: Option<OwnedSemaphorePermit>,
+    /// Keeps the right to begin until it is over.
+    beginning: Option<JoinHandle<()>>,
     taken: Arc<AtomicUsize>,
 }
 
 impl Place {
-    /// Waits for this run's turn. Cancel-safe, at the price of the place in the order.
+    /// Waits for this run's turn.
     pub(crate) async fn turn(&mut self) {
-        if self.turn.is_none() {
-            // Nobody closes it.
-            self.turn = Arc::clone(&self.turns).acquire_owned().await.ok();
-        }
+        // Nobody closes the semaphores.
+        self.turn = Arc::clone(&self.turns).acquire_owned().await.ok();
+        let beginning = Arc::clone(&self.beginnings).acquire_owned().await.ok();
+        self.beginning = Some(tokio::spawn(async move {
+            tokio::time::sleep(BEGINNING).await;
+            drop(beginning);
+        }));
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
+        if let Some(beginning) = &self.beginning {
+            beginning.abort();
+        }
         self.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -105,6 +130,23 @@ mod tests {
         assert_eq!(door.enter().unwrap_err().code, ErrorCode::Busy);
         drop((second, third));
         door.enter().unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_goes_on_for_long_keeps_nobody_from_beginning() {
+        let door = Door::new(Admission::default());
+        let few = door.beginnings.available_permits();
+        let mut places = Vec::new();
+        for _ in 0..=few {
+            let mut place = door.enter().unwrap();
+            let begun = timeout(SOON, place.turn()).await;
+            assert_eq!(begun.is_ok(), places.len() < few, "{few} begin at once");
+            places.push(place);
+        }
+        timeout(BEGINNING * 4, places[few].turn()).await.expect("the first have gone on for long by now");
+        drop(places);
+        tokio::task::yield_now().await;
+        assert_eq!(door.beginnings.available_permits(), few, "an end gives it back at once");
     }
 
     #[tokio::test]

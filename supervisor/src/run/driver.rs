@@ -16,6 +16,7 @@ use super::answer::Answer;
 use super::cut;
 use super::event::RunEvent;
 use super::limits;
+use super::manners::Manners;
 use super::report::{RunError, RunReport};
 use super::state::{Action, Event, Machine};
 use super::waiting::{Activity, LOOK_EVERY, Watch};
@@ -40,6 +41,10 @@ pub(crate) trait Process: Send {
     fn exited(&mut self) -> impl Future<Output = ()> + Send;
     /// What the kernel says of it now; `None` when it cannot be told.
     fn activity(&self) -> Option<Activity>;
+    /// Processor time of all its threads so far; `None` when it cannot be told.
+    fn cpu(&self) -> Option<Duration>;
+    /// Lets it and its group go behind others that want a processor. For good.
+    fn step_back(&self);
     /// Ends it and its group if need be, reaps it, accounts for it.
     fn finish(self) -> impl Future<Output = Ended> + Send;
 }
@@ -52,6 +57,14 @@ impl Process for launch::Child {
     fn activity(&self) -> Option<Activity> {
         let (cpu, sleeps) = self.activity()?;
         Some(Activity { cpu, sleeps })
+    }
+
+    fn cpu(&self) -> Option<Duration> {
+        self.cpu()
+    }
+
+    fn step_back(&self) {
+        self.step_back();
     }
 
     fn finish(self) -> impl Future<Output = Ended> + Send {
@@ -157,6 +170,8 @@ impl<P: Process> Driver<P> {
         let mut watch = Watch::default();
         let mut look = Alarm::new();
         let mut next_look = None;
+        let mut manners = Manners::of(self.now(), self.process.as_ref().and_then(Process::cpu));
+        let mut glance = Alarm::new();
         while !self.machine.is_over() {
             let deadline = self.deadline();
             if !self.machine.watches_child() {
@@ -177,6 +192,12 @@ impl<P: Process> Driver<P> {
                 () = look.wait(next_look) => {
                     next_look = Some(Instant::now() + LOOK_EVERY);
                     Event::ChildWaits(watch.look(self.now(), self.process.as_ref().and_then(Process::activity)))
+                }
+                () = glance.wait(manners.next().map(|at| self.started + at)) => {
+                    if let Some(process) = &self.process && manners.glance(self.now(), process.cpu()) {
+                        process.step_back();
+                    }
+                    continue;
                 }
                 () = exit_of(self.process.as_mut()), if !exited => {
                     exited = true;

@@ -11,6 +11,7 @@ mod driver;
 mod event;
 mod ledger;
 mod limits;
+mod manners;
 mod report;
 mod request;
 mod requests;

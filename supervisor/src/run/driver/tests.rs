@@ -79,6 +79,14 @@ impl Process for Fake {
         None
     }
 
+    fn cpu(&self) -> Option<Duration> {
+        None
+    }
+
+    fn step_back(&self) {
+        unreachable!("its processor time cannot be told");
+    }
+
     async fn finish(self) -> Ended {
         self.0.abort();
         let status = self.1.unwrap_or(ExitStatus::Signaled(9));
