@@ -20,7 +20,7 @@ const LINE_WITHIN: Duration = Duration::from_secs(20);
 /// How long a child may take to show.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
 /// More than Node needs to start.
-const BUSY: Duration = Duration::from_millis(400);
+const BUSY: Duration = Duration::from_millis(200);
 
 /// What an embedder is told, as its one argument.
 #[derive(Clone, Debug, Deserialize, Serialize)]

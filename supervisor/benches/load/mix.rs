@@ -37,9 +37,11 @@ const fn good(name: &'static str, body: &'static str, value: &'static str) -> Pi
     Piece { name, body, right: Right::Value(value), wall_ms: 10_000 }
 }
 
-/// A second is the least that a gateway can be configured to.
+/// Wall clock of hostile bodies: a second is the least that a gateway can be configured to.
+pub const HOSTILE_WALL_MS: u64 = 1_000;
+
 const fn hostile(name: &'static str, body: &'static str, codes: &'static [&'static str]) -> Piece {
-    Piece { name, body, right: Right::Codes(codes), wall_ms: 1_000 }
+    Piece { name, body, right: Right::Codes(codes), wall_ms: HOSTILE_WALL_MS }
 }
 
 const ONE: Piece = good("return 1", "return 1", "1");
@@ -90,7 +92,7 @@ impl Pieces {
 
     /// The next one, and whether it behaves.
     pub fn next(&mut self) -> (Piece, bool) {
-        let hostile = self.draw() % HOSTILE_EVERY == 0 && self.with_hostile;
+        let hostile = self.draw().is_multiple_of(HOSTILE_EVERY) && self.with_hostile;
         let which = self.draw() as usize;
         if hostile { (HOSTILE[which % HOSTILE.len()], false) } else { (GOOD[which % GOOD.len()], true) }
     }

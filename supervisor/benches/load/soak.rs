@@ -22,7 +22,7 @@ const SETTLES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Looks at the start, at the middle and at the end, each time at rest.
 pub async fn soak(arguments: &Arguments, runs: u64) -> bool {
-    let way = Way::open(WayName::Library, arguments);
+    let way = Way::open(WayName::Library, arguments).await;
     // The first runs make what is made once.
     some(&way, runs / 20 + 1).await;
     let start = at_rest(&way).await;

@@ -24,7 +24,7 @@ pub async fn measure(arguments: &Arguments) -> bool {
 }
 
 async fn measure_way(name: WayName, arguments: &Arguments) -> bool {
-    let way = Way::open(name, arguments);
+    let way = Way::open(name, arguments).await;
     println!("\n{name:?}: {} s each; times of well-behaved runs in ms", arguments.each.as_secs());
     println!("  callers  bodies        runs/s    p50     p95     p99     max   runs of a caller   RSS MiB  descriptors  children");
     let mut all_met = true;

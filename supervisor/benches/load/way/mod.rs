@@ -1,6 +1,8 @@
 //! How callers reach a supervisor.
 
-use std::path::Path;
+mod mcp;
+
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -16,6 +18,8 @@ use crate::mix::Piece;
 pub enum WayName {
     /// In the same process.
     Library,
+    /// Through an MCP server on pipes.
+    Mcp,
 }
 
 impl FromStr for WayName {
@@ -24,6 +28,7 @@ impl FromStr for WayName {
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
             "library" => Ok(WayName::Library),
+            "mcp" => Ok(WayName::Mcp),
             _ => Err(()),
         }
     }
@@ -34,6 +39,8 @@ impl FromStr for WayName {
 pub enum Way {
     /// In the same process.
     Library(Supervisor, Arc<dyn Catalog>),
+    /// One session of a server.
+    Mcp(Arc<mcp::Session>),
 }
 
 impl Way {
@@ -42,9 +49,10 @@ impl Way {
     /// # Panics
     ///
     /// When it cannot be opened.
-    pub fn open(name: WayName, arguments: &Arguments) -> Way {
+    pub async fn open(name: WayName, arguments: &Arguments) -> Way {
         match name {
             WayName::Library => Way::Library(supervisor(arguments), demo()),
+            WayName::Mcp => Way::Mcp(Arc::new(mcp::Session::start(arguments).await)),
         }
     }
 
@@ -59,6 +67,7 @@ impl Way {
                     Some(error) => Err(error.code.as_str().to_owned()),
                 }
             }
+            Way::Mcp(session) => session.run(piece).await,
         }
     }
 
@@ -66,18 +75,29 @@ impl Way {
     pub fn pid(&self) -> u32 {
         match self {
             Way::Library(..) => std::process::id(),
+            Way::Mcp(session) => session.pid(),
         }
     }
 }
 
 /// One with a template.
-pub fn supervisor(arguments: &Arguments) -> Supervisor {
+fn supervisor(arguments: &Arguments) -> Supervisor {
     let config = LaunchConfig { node: arguments.node.clone(), ..LaunchConfig::default() };
     Supervisor::builder().launch(config).launcher_choice(LauncherChoice::Template).build().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A few scripted tools.
-pub fn demo() -> Arc<dyn Catalog> {
+fn demo() -> Arc<dyn Catalog> {
+    Arc::new(FileCatalog::open(tools()).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Their file.
+fn tools() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
-    Arc::new(FileCatalog::open(&here.join("examples/demo.json")).unwrap_or_else(|error| panic!("{error}")))
+    here.join("examples/demo.json")
+}
+
+/// The program, built like this benchmark.
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_codemode"))
 }
