@@ -1,5 +1,7 @@
 //! Too much, too slowly, or not listening.
 
+use std::time::{Duration, Instant};
+
 use codemode::ErrorCode::{self, CallLimit, OutputLimit, Timeout};
 use codemode::{CallState, RunReport};
 use codemode_tests::census::Census;
@@ -40,6 +42,26 @@ fn a_flood_of_console_entries_ends_as_the_output_limit() {
     let entry = framed(&console(&"x".repeat(8_000)).to_string());
     let report = stays_flat(Script::greeted().step(Step::WriteForEver { hex: hex(&entry) }), 10_000, &[OutputLimit]);
     assert!(report.logs_dropped > 0);
+}
+
+#[test]
+fn a_flood_of_the_smallest_entries_meets_the_clock_and_stops_nobody_elses() {
+    let entries = framed(&console("x").to_string()).repeat(20_000);
+    let flood = || Script::greeted().step(Step::WriteForEver { hex: hex(&entries) });
+    stays_flat(flood(), 700, &[Timeout, OutputLimit]);
+    rig::alone(async {
+        let script = flood().write();
+        let run = doing(&script).start(request("return 1", 1_500), demo());
+        // The runtime has one thread, and the flood is worked off on it.
+        let (mut slept, step) = (Vec::new(), Duration::from_millis(50));
+        for _ in 0..10 {
+            let began = Instant::now();
+            tokio::spawn(tokio::time::sleep(step)).await.expect("it sleeps");
+            slept.push(began.elapsed());
+        }
+        run.report().await;
+        assert!(slept.iter().all(|slept| *slept < 10 * step), "{slept:?}");
+    });
 }
 
 #[test]

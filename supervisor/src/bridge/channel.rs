@@ -82,6 +82,8 @@ impl Bridge {
     /// for ever once the queue is written.
     pub(crate) async fn turn(&mut self) -> Turn {
         loop {
+            // Messages that are here cost no waiting: whoever sends more than can be worked off would keep this thread, and with it the timers of a runtime.
+            tokio::task::consume_budget().await;
             // Messages that are here already come before any system call: a burst of requests is then answered with one write.
             if let Some(turn) = self.take() {
                 return turn;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use super::state::{Action, Event, Machine};
 use super::waiting::{Activity, LOOK_EVERY, Watch};
 use super::work::{Desk, Outcome};
 use crate::bridge::{Bridge, Turn};
-use crate::catalog::{CallCode, CallFailure, Catalog, within_depth};
+use crate::catalog::{CallCode, CallFailure, Catalog, CatalogSummary, Unavailable, within_depth};
 use crate::gate::{Gate, Passage, Told};
 use crate::launch::{self, Confined, Ended, Isolation};
 
@@ -103,7 +104,7 @@ pub(crate) struct Setup {
 
 /// Runs a body in the child that `launch` brings, to its report.
 pub(crate) async fn drive<P: Process>(setup: Setup, launch: impl Future<Output = Result<Ready<P>, RunError>>) -> RunReport {
-    let machine = Machine::new(setup.limits, setup.catalog.summary(), setup.events.is_some());
+    let machine = Machine::new(setup.limits, summary_of(&*setup.catalog), setup.events.is_some());
     let passage = Passage::new(setup.gate, setup.catalog, setup.run_id)
         .with_approval_limit(limits::approval(&setup.limits))
         .with_args_limit(setup.limits.args_bytes());
@@ -124,6 +125,15 @@ pub(crate) async fn drive<P: Process>(setup: Setup, launch: impl Future<Output =
     driver.launch(launch, &mut alarm, &mut cancel).await;
     driver.body(&mut alarm, &mut cancel).await;
     driver.machine.into_report(driver.isolation)
+}
+
+/// What a catalog says of itself; one that breaks down over it says nothing, and the run goes on.
+pub(crate) fn summary_of(catalog: &dyn Catalog) -> CatalogSummary {
+    // Nothing is kept of a summary that was not finished.
+    catch_unwind(AssertUnwindSafe(|| catalog.summary())).unwrap_or_else(|_| {
+        let reason = "it broke down when it was asked what it has; see the log of the program that runs this body".to_owned();
+        CatalogSummary { unavailable: vec![Unavailable { server: "catalog".to_owned(), reason }], ..CatalogSummary::default() }
+    })
 }
 
 struct Driver<P> {
@@ -333,6 +343,10 @@ impl Alarm {
 
     async fn wait(&mut self, deadline: Option<Instant>) {
         let Some(deadline) = deadline else { return std::future::pending().await };
+        // A timer is late where nobody has turned the runtime's clock meanwhile; this one is not.
+        if Instant::now() >= deadline {
+            return;
+        }
         if self.sleep.deadline() != deadline {
             self.sleep.as_mut().reset(deadline);
         }

@@ -224,7 +224,7 @@ fn seed() -> Result<Seed, getrandom::Error> {
 }
 
 fn without_child(catalog: &dyn Catalog, limits: RunLimits, error: RunError) -> RunReport {
-    report(Telemetry::of_catalog(catalog.summary()), limits, error)
+    report(Telemetry::of_catalog(driver::summary_of(catalog)), limits, error)
 }
 
 /// The report of a run that was cancelled before its turn came.
