@@ -24,6 +24,10 @@ const FIRST_RECORD: Duration = Duration::from_secs(1);
 /// How long the rest may take: a Node start of 25 ms, on a host that may be a hundred times as busy as it should be.
 const BOOT: Duration = Duration::from_secs(10);
 
+/// How long a template may take to answer a fork order: 2 to 4 ms, on a host that may be a hundred times as busy as it should be. What waits behind it has
+/// another way.
+const FORKED: Duration = Duration::from_secs(1);
+
 /// Filters of one plan: start-up, armed list, ending call.
 const PLANNED_FILTERS: u64 = 3;
 
@@ -124,7 +128,7 @@ impl Reports {
     /// Waits for a template's word on a fork order: the new process.
     pub(super) async fn until_forked(&mut self, template: &mut Child, nonce: [u8; 16]) -> Result<i32, Trouble> {
         self.nonce = nonce;
-        let record = self.next(template, BOOT).await?;
+        let record = self.next(template, FORKED).await?;
         match record {
             Record { event: Event::Forked, errno: 0, detail, .. } => i32::try_from(detail).map_err(|_| Trouble::Garbage),
             Record { event: Event::Forked, errno, .. } => Err(Trouble::Refused(errno)),

@@ -105,6 +105,10 @@ impl Host {
         let forked = {
             let mut conversation = self.conversation.lock().await;
             let (template, reports) = &mut *conversation;
+            if self.is_lost() {
+                // While this order stood in line: one that has left another unanswered does not get to keep it waiting, too.
+                return Err(self.told(Trouble::Ended));
+            }
             let fds = [bridge_child.as_raw_fd(), stderr_child.as_raw_fd(), report_child.as_raw_fd()];
             let sent = template.order(&message.encode(), &fds).map_err(|source| Trouble::Host(host("a fork order", source)));
             match sent {

@@ -29,6 +29,9 @@ const TRIES: u32 = 5;
 /// The slow rhythm: what kept a template from starting may have passed, e.g. a moment without descriptors.
 const TRY_AGAIN: Duration = Duration::from_secs(60);
 
+/// How long a run waits for a fork of its own. A template starts in 25 ms and forks in 4, so it is one that hangs; the run goes the other way.
+const DEMAND: Duration = Duration::from_secs(2);
+
 /// How often age and idleness are looked at.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -109,7 +112,13 @@ impl Keeper {
             if !inner.can_lend && inner.waiting.front().is_some_and(|waiting| !serves(waiting, order)) {
                 return None;
             }
-            inner.waiting.pop_front()
+            loop {
+                let first = inner.waiting.pop_front();
+                // What ended while it waited (the kernel's memory killer takes any process) is no run's verdict.
+                if first.as_ref().is_none_or(|waiting| !sys::has_ended(waiting.child.pid())) {
+                    break first;
+                }
+            }
         };
         let waiting = waiting?;
         if !serves(&waiting, order) && lend(&waiting, order).is_err() {
@@ -134,7 +143,8 @@ impl Keeper {
         }
         let (reply, answer) = oneshot::channel();
         self.send(Job::Demand(order, reply))?;
-        answer.await.ok()
+        // One that comes later waits for another run.
+        tokio::time::timeout(DEMAND, answer).await.ok()?.ok()
     }
 
     pub(super) fn template_pid(&self) -> Option<i32> {
