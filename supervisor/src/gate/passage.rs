@@ -11,7 +11,7 @@ use codemode_protocol::{JsonText, Limit};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::guard::{Panicked, caught};
+use super::guard::{Panicked, caught_within};
 use super::hook::{HookDecision, HookFault, PendingCall};
 use super::line::{Line, Place};
 use super::output::{check_output, is_checkable};
@@ -276,10 +276,10 @@ impl Passage {
             let limit = hook.limit();
             let decision = {
                 let pending = PendingCall { tool: &call.tool, args: &call.args, context: &call.context };
-                match timeout(limit, caught(|| hook.before_tool_call(pending))).await {
-                    Ok(Ok(decision)) => decision,
-                    Ok(Err(Panicked)) => Err(HookFault::Panicked),
-                    Err(_) => Err(HookFault::TimedOut(limit)),
+                match caught_within(limit, || hook.before_tool_call(pending)).await {
+                    Some(Ok(decision)) => decision,
+                    Some(Err(Panicked)) => Err(HookFault::Panicked),
+                    None => Err(HookFault::TimedOut(limit)),
                 }
             };
             match decision {
@@ -339,27 +339,27 @@ impl Passage {
         let answer = {
             let _waiting = Waiting::begin(self.listener.as_deref(), call.context.seq);
             place.turn().await;
-            timeout(self.approval_limit, caught(|| approver.ask(&question))).await
+            caught_within(self.approval_limit, || approver.ask(&question)).await
         };
         match answer {
             // A person may take minutes; what the policy says now is what counts.
-            Ok(Ok(ApprovalAnswer::Granted)) if self.gate.permits(&tool.id) => Ok(()),
-            Ok(Ok(ApprovalAnswer::Granted)) => Err(CallFailure::denied(&tool.id)),
-            Ok(Ok(ApprovalAnswer::Refused { reason })) => {
+            Some(Ok(ApprovalAnswer::Granted)) if self.gate.permits(&tool.id) => Ok(()),
+            Some(Ok(ApprovalAnswer::Granted)) => Err(CallFailure::denied(&tool.id)),
+            Some(Ok(ApprovalAnswer::Refused { reason })) => {
                 let why = reason.map(|reason| format!(": {}", cleaned_line(&reason, REASON_CHARS))).unwrap_or_default();
                 refused(CallCode::ApprovalDenied, format!("the call of {} was not approved{why}", quoted(&tool.id)))
             }
-            Ok(Ok(ApprovalAnswer::Unavailable { reason })) => {
+            Some(Ok(ApprovalAnswer::Unavailable { reason })) => {
                 let why = cleaned_line(&reason, REASON_CHARS);
                 refused(
                     CallCode::ApprovalUnavailable,
                     format!("approval needed, no approver: nobody can be asked about {}: {why}", quoted(&tool.id)),
                 )
             }
-            Ok(Err(Panicked)) => {
+            Some(Err(Panicked)) => {
                 refused(CallCode::ApprovalUnavailable, format!("nobody could be asked about {}: the approver broke down", quoted(&tool.id)))
             }
-            Err(_) => {
+            None => {
                 let message = format!(
                     "the approval of {} was left unanswered for {} ms; ask a person to look, then try again",
                     quoted(&tool.id),
