@@ -29,7 +29,7 @@ use super::timing::{Timing, WallClock};
 use super::verdict;
 use crate::catalog::{CallFailure, CatalogSummary, Source};
 use crate::gate::{Admitted, StepTaken};
-use crate::launch::{Ended, Isolation};
+use crate::launch::{Ended, ExitStatus, Isolation};
 
 /// What happened.
 #[derive(Debug)]
@@ -306,7 +306,7 @@ impl Machine {
         self.peak_rss_bytes = ended.peak_rss_bytes;
         let error = verdict::of_end(&ended, &self.limits);
         let error = match self.late_violation.take() {
-            Some(what) if error.code == ErrorCode::ChildCrashed => violation(&what),
+            Some(what) if error.code == ErrorCode::ChildCrashed && matches!(ended.status, ExitStatus::Exited(_)) => violation(&what),
             _ => error,
         };
         self.conclude(now, Answer::failed(error));

@@ -57,9 +57,12 @@ fn a_dead_childs_call_is_never_dispatched() {
 
 #[test]
 fn half_a_frame_of_a_dead_child_does_not_hide_why_it_died() {
-    for (status, verdict) in
-        [(ExitStatus::Signaled(31), ErrorCode::IsolationViolation), (ExitStatus::Exited(0), ErrorCode::ProtocolViolation)]
-    {
+    for (status, verdict) in [
+        (ExitStatus::Signaled(31), ErrorCode::IsolationViolation),
+        // The kernel's memory killer asks nobody whether a frame is finished.
+        (ExitStatus::Signaled(9), ErrorCode::ChildCrashed),
+        (ExitStatus::Exited(0), ErrorCode::ProtocolViolation),
+    ] {
         let mut machine = running();
         machine.handle(ms(5), Event::ChildExited);
         machine.handle(ms(5), Event::Violation("half a frame".into()));
