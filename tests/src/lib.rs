@@ -8,6 +8,7 @@
 //! - [`host`]: what a host must have. What is missing fails the test, unless `CODEMODE_EXPECT` says that it is missing on purpose.
 //! - [`fake_source`]: a source of tools that keeps account.
 //! - [`embedding`]: the library in a process of its own, for what cannot be done to the process of a test.
+//! - [`recorded`]: a stand-in for Node that has the jail's part of the conversation.
 //! - [`script`]: what a stand-in for Node does, step by step.
 //!
 //! `CODEMODE_NODE` is the Node of every test, `CODEMODE_NODES` further ones, `CODEMODE_DATA` the folder of the large catalog.
@@ -20,6 +21,7 @@ pub mod host;
 pub mod listeners;
 pub mod patience;
 pub mod program;
+pub mod recorded;
 pub mod rig;
 pub mod script;
 pub mod signals;

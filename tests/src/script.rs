@@ -39,8 +39,12 @@ pub enum Step {
     Stderr(usize),
     /// Says that it will not write any more, and goes on.
     ShutWrite,
+    /// Says that it will not read any more, and goes on.
+    ShutRead,
     /// Closes the bridge, and goes on.
     Close,
+    /// Waits this many milliseconds.
+    Pause(u64),
     /// Computes for ever.
     Spin,
     /// Waits for ever.

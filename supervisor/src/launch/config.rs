@@ -83,6 +83,8 @@ pub struct Danger {
     pub forks_per_template: Option<u32>,
     /// Run bodies behind a bridge that is made for attack trials.
     pub trial: Option<Trial>,
+    /// Start Node without the jail object: whatever it is then has the object's part of the conversation to itself.
+    pub unjailed: bool,
 }
 
 /// Test-only: a bridge that raises those of the two realm walls that [`Danger::walls`] has, and no other, and puts a mark on the main realm's objects. Without
@@ -131,7 +133,7 @@ impl Trial {
 #[cfg(any(test, feature = "danger"))]
 impl Default for Danger {
     fn default() -> Danger {
-        Danger { walls: WallSet::ALL, main_realm: false, stand_in: None, forks_per_template: None, trial: None }
+        Danger { walls: WallSet::ALL, main_realm: false, stand_in: None, forks_per_template: None, trial: None, unjailed: false }
     }
 }
 

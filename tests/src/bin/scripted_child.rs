@@ -50,6 +50,8 @@ fn take(step: Step) -> io::Result<()> {
             }
         }
         Step::ShutWrite => shutdown(1, Shutdown::Write)?,
+        Step::ShutRead => shutdown(0, Shutdown::Read)?,
+        Step::Pause(ms) => std::thread::sleep(std::time::Duration::from_millis(ms)),
         Step::Close => {
             nix::unistd::close(0)?;
             nix::unistd::close(1)?;

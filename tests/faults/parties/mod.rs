@@ -1,0 +1,13 @@
+//! Everybody the supervisor depends on, each with a stand-in that fails on demand.
+
+mod approver;
+mod backend;
+mod child;
+mod hook;
+mod launch;
+mod source;
+mod template;
+
+pub use self::list::all;
+
+mod list;
