@@ -54,7 +54,7 @@ impl Party for Backend {
             (_, Twice | Slowly | Mute | Deaf) => return Plan::NoSense(ONCE),
             ("summary", Stop | Late) => return Plan::NoSense("it is no future: who is asked for it answers at once"),
             ("summary", _) => "ok",
-            ("call", Stop) => "error:tool_timeout",
+            ("call", Stop) => "unknown:tool_timeout",
             (_, Stop) => return ends("timeout", "cancelled", WALL_MS + 700).with_logs(1),
             (_, Late) => "ok",
             ("call", Die) => "error:tool_error",

@@ -54,7 +54,7 @@ impl Party for Servers {
             ("changed", Garbage | Slowly | Twice) => return Plan::NoSense(A_NUMBER),
             ("changed", _) => "ok",
             ("call", Twice | Slowly) => return Plan::NoSense(ONCE),
-            ("call", Stop) => "error:tool_timeout",
+            ("call", Stop) => "unknown:tool_timeout",
             ("call", Die) => "error:tool_error",
             ("call", Garbage) => "error:invalid_result",
             ("call", Flood) => "error:too_large",
