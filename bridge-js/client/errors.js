@@ -1,0 +1,32 @@
+// What can go wrong at this end. Whatever becomes of a body is a report and no error.
+
+/** Every error of this client; `code` is a word. */
+export class CodemodeError extends Error {
+  constructor(code, message, options) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** The server did not take the run: nothing of it has happened. `code` is the server's word, such as `busy`. */
+export class RunRefusedError extends CodemodeError {}
+
+/** The other end broke the wire; the connection is closed. */
+export class ProtocolError extends CodemodeError {
+  constructor(message) {
+    super('protocol_violation', message);
+  }
+}
+
+/**
+ * The connection ended before the report came. `calls` are the calls of the run as far as this end knows: `unknown` has begun here and not ended, `ok` and `error` have
+ * ended here, `cancelled` has not begun here and never will.
+ */
+export class ConnectionLostError extends CodemodeError {
+  constructor(goodbye, cause) {
+    super('connection_lost', goodbye ? `the server let this connection go: ${goodbye.code}: ${goodbye.message}` : 'the connection to the server is over', { cause });
+    this.goodbye = goodbye ?? null;
+    this.calls = [];
+  }
+}

@@ -1,0 +1,164 @@
+// One run: what the server asks for it, what it tells, and how it ends.
+import { ConnectionLostError } from './errors.js';
+import { jsonOf } from './json.js';
+
+const CALL_CODES = new Set([
+  'unknown_tool', 'ambiguous_tool', 'denied', 'approval_unavailable', 'approval_denied', 'approval_timeout', 'hook_blocked', 'hook_failed',
+  'invalid_arguments', 'invalid_result', 'tool_error', 'tool_unavailable', 'tool_timeout', 'too_large', 'call_limit', 'cancelled',
+]);
+
+/** Levels around a result, and around the data of an error. */
+const RESULT_DEPTH = 1;
+const DATA_DEPTH = 3;
+
+/** Characters of a message that a server takes without cutting. */
+const MOST_MESSAGE = 4_000;
+
+const approvalOf = (word) => {
+  if (word === true) return { answer: 'granted' };
+  if (word === false || word === null || word === undefined) return { answer: 'refused' };
+  return word;
+};
+
+const hookOf = (word) => {
+  if (word === undefined || word === null || word === true) return { decision: 'allow' };
+  if (word === false) return { decision: 'block' };
+  return word;
+};
+
+export class Run {
+  #options;
+  #calls = new Map();
+  #settle;
+  #onAbort = null;
+
+  constructor(id, options) {
+    this.id = id;
+    this.#options = options;
+    this.report = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
+    // A report that nobody looks at is no reason to end the program.
+    this.report.catch(() => {});
+  }
+
+  /** Calls `act` when the caller's signal says so. */
+  cancelBy(act) {
+    const { signal } = this.#options;
+    if (!signal) return;
+    this.#onAbort = act;
+    if (signal.aborted) act();
+    else signal.addEventListener('abort', act, { once: true });
+  }
+
+  /** The text of the answer to a request of the server. */
+  async answer(method, params, signal) {
+    const { catalog, approve, beforeToolCall } = this.#options;
+    const about = { run: this.id, signal };
+    try {
+      switch (method) {
+        case 'catalog.search':
+          return { result: jsonOf(await catalog.search(params.query, { ...about, limit: params.limit }), RESULT_DEPTH) };
+        case 'catalog.describe':
+          return { result: jsonOf(await catalog.describe(params.id, about), RESULT_DEPTH) };
+        case 'catalog.call':
+          return { result: await this.#call(params, about) };
+        case 'approval.request': {
+          const { seq, tool, args } = params;
+          return { result: jsonOf(approvalOf(await approve({ ...about, seq, tool, args })), RESULT_DEPTH) };
+        }
+        default: {
+          const { seq, tool, args } = params;
+          return { result: jsonOf(hookOf(await beforeToolCall({ ...about, seq, tool, args })), RESULT_DEPTH) };
+        }
+      }
+    } catch (error) {
+      return { error: errorText(error, params.id ?? params.tool?.id ?? null) };
+    }
+  }
+
+  async #call({ seq, id, args }, about) {
+    const call = this.#entry(seq);
+    Object.assign(call, { method: 'call', id, here: 'unknown' });
+    try {
+      const text = jsonOf(await this.#options.catalog.call(id, args, { ...about, seq }), RESULT_DEPTH);
+      call.here = 'ok';
+      return text;
+    } catch (error) {
+      call.here = 'error';
+      throw error;
+    }
+  }
+
+  #entry(seq) {
+    if (!this.#calls.has(seq)) this.#calls.set(seq, { seq });
+    return this.#calls.get(seq);
+  }
+
+  /** A notification of the server. Gives whether it was the last. */
+  told(method, params) {
+    if (method === 'run.log') {
+      hear(this.#options.onLog, { level: params.level, text: params.text });
+    } else if (method === 'run.call') {
+      const { run, ...call } = params;
+      Object.assign(this.#entry(call.seq), call);
+      hear(this.#options.onCall, call);
+    } else {
+      this.#end();
+      this.#settle.resolve(params.report);
+      return true;
+    }
+    return false;
+  }
+
+  /** The run is over without a report. */
+  fail(error) {
+    this.#end();
+    if (error instanceof ConnectionLostError) {
+      const own = new ConnectionLostError(error.goodbye, error.cause);
+      own.calls = this.#known();
+      this.#settle.reject(own);
+    } else this.#settle.reject(error);
+  }
+
+  #end() {
+    if (this.#onAbort) this.#options.signal.removeEventListener('abort', this.#onAbort);
+    this.#onAbort = null;
+  }
+
+  /** The calls as far as this end knows, whatever the server could not say any more. */
+  #known() {
+    const known = [...this.#calls.values()].sort((a, b) => a.seq - b.seq);
+    return known.map(({ seq, method, id = null, state, entry, here }) => ({
+      seq,
+      method: method ?? 'call',
+      id,
+      state: entry ? state : (here ?? 'cancelled'),
+    }));
+  }
+}
+
+/** Tells a listener of the caller. What it throws is the caller's own uncaught error, and no reason to end other runs. */
+const hear = (listener, told) => {
+  try {
+    listener?.(told);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+};
+
+const errorText = (error, toolId) => {
+  const is = error !== null && typeof error === 'object';
+  const code = is && CALL_CODES.has(error.code) ? error.code : 'tool_error';
+  let data;
+  try {
+    data = is && error.data !== undefined ? jsonOf(error.data, DATA_DEPTH) : undefined;
+  } catch {
+    // What has no JSON is left out; the message says what happened.
+  }
+  const line = (text) => JSON.stringify(String(text).slice(0, MOST_MESSAGE).toWellFormed());
+  const name = is && typeof error.name === 'string' && error.name !== 'Error' ? error.name : 'ToolError';
+  const message = is ? (error.message ?? 'the tool failed') : error;
+  const rest = `"code":"${code}","name":${line(name)},"toolId":${toolId === null ? 'null' : line(toolId)}${data === undefined ? '' : `,"data":${data}`}`;
+  return `{"code":-32000,"message":${line(message)},"data":{${rest}}}`;
+};
