@@ -139,6 +139,12 @@ impl Violation {
         Self { kind, place, numbers: None }
     }
 
+    /// For who reads messages and knows more about when they may come: this kind, for the message as a whole.
+    #[must_use]
+    pub fn of_message(kind: ViolationKind) -> Self {
+        Self::new(kind, "message")
+    }
+
     /// With what was found and what was the limit or the expectation.
     pub(crate) fn with_numbers(mut self, found: u64, wanted: u64) -> Self {
         self.numbers = Some((found, wanted));
