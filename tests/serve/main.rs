@@ -6,3 +6,4 @@ mod runs;
 mod served;
 mod session;
 mod socket;
+mod unit;
