@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 
 use codemode::catalog::gateway::{Backend, BackendError};
-use codemode::{Limit, RunLimits, RunRequest, Supervisor};
+use codemode::{CallState, Limit, RunLimits, RunRequest, Supervisor};
 use codemode_protocol::gateway::RunName;
 use codemode_protocol::{Decoder, FrameLimit};
 use codemode_tests::rig;
@@ -107,6 +107,8 @@ async fn a_gateway_that_goes_in_a_call_leaves_one_error_and_an_unknown_outcome()
     let body = "const f = e => [e.code, e.data]; return [await openclaw.tools.call('add', {}).catch(f), await openclaw.tools.search('x').catch(f)]";
     let report = run(&rig::supervisor(), &backend, body).await;
     assert_eq!(report.value.text(), r#"[["tool_unavailable",{"outcome":"unknown"}],["tool_unavailable",null]]"#, "{report:?}");
+    let call = report.calls.iter().find(|call| call.method.as_str() == "call").expect("it was made");
+    assert_eq!(call.state, CallState::Unknown, "nobody knows what became of it");
     assert!(backend.is_over());
 }
 

@@ -119,9 +119,9 @@ fn failed(failure: &AskFailure, ask: &Ask, id: &str) -> CallFailure {
     match failure {
         AskFailure::Refused(error) => told_failure(error, id),
         AskFailure::Gone { sent } => {
+            let failure = CallFailure::new(CallCode::ToolUnavailable, id, failure.to_string());
             // Only a call has effects.
-            let outcome = if *sent && matches!(ask, Ask::Call { .. }) { json!({"outcome": "unknown"}) } else { Value::Null };
-            CallFailure::new(CallCode::ToolUnavailable, id, failure.to_string()).with_data(outcome)
+            if *sent && matches!(ask, Ask::Call { .. }) { failure.with_data(json!({"outcome": "unknown"})).unanswered() } else { failure }
         }
         AskFailure::TooLong { .. } => CallFailure::new(CallCode::TooLarge, id, failure.to_string()),
     }
