@@ -1,6 +1,7 @@
 //! How callers reach a supervisor.
 
 mod mcp;
+mod socket;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -20,6 +21,8 @@ pub enum WayName {
     Library,
     /// Through an MCP server on pipes.
     Mcp,
+    /// Through a socket, as a gateway.
+    Socket,
 }
 
 impl FromStr for WayName {
@@ -29,6 +32,7 @@ impl FromStr for WayName {
         match text {
             "library" => Ok(WayName::Library),
             "mcp" => Ok(WayName::Mcp),
+            "socket" => Ok(WayName::Socket),
             _ => Err(()),
         }
     }
@@ -41,6 +45,8 @@ pub enum Way {
     Library(Supervisor, Arc<dyn Catalog>),
     /// One session of a server.
     Mcp(Arc<mcp::Session>),
+    /// One connection to a server.
+    Socket(Arc<socket::Connection>),
 }
 
 impl Way {
@@ -53,6 +59,7 @@ impl Way {
         match name {
             WayName::Library => Way::Library(supervisor(arguments), demo()),
             WayName::Mcp => Way::Mcp(Arc::new(mcp::Session::start(arguments).await)),
+            WayName::Socket => Way::Socket(Arc::new(socket::Connection::start(arguments).await)),
         }
     }
 
@@ -68,6 +75,7 @@ impl Way {
                 }
             }
             Way::Mcp(session) => session.run(piece).await,
+            Way::Socket(connection) => connection.run(piece).await,
         }
     }
 
@@ -76,6 +84,7 @@ impl Way {
         match self {
             Way::Library(..) => std::process::id(),
             Way::Mcp(session) => session.pid(),
+            Way::Socket(connection) => connection.pid(),
         }
     }
 }
