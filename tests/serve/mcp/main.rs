@@ -1,6 +1,7 @@
 //! `codemode mcp` as an MCP client meets it: the built program, its lines and its HTTP, byte by byte.
 
 mod ending;
+mod fresh;
 mod hostile;
 mod hostile_http;
 mod http;

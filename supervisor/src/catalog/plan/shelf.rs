@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::super::{Source, Tool, ToolSet, ToolSource};
@@ -82,6 +83,11 @@ impl Sources {
     /// Puts a source on the shelf. Its list is asked for when the first run wants it.
     pub fn add(&self, source: Arc<dyn ToolSource>) {
         self.write().push(Arc::new(Shelved::new(source, false)));
+    }
+
+    /// For each source that is here now, what says when its list is worth asking for again.
+    pub fn changes(&self) -> Vec<watch::Receiver<u64>> {
+        self.read().iter().map(|shelved| shelved.source.changed()).collect()
     }
 
     /// Takes the source of this kind and name away: its tools are in no new view, and calls of them are `tool_unavailable`.

@@ -16,6 +16,7 @@ mod address;
 mod answer;
 mod error;
 mod framing;
+mod fresh;
 mod http;
 mod line;
 mod listener;

@@ -8,10 +8,11 @@ use codemode_protocol::RunLimits;
 use rmcp::service::ServerInitializeError;
 use rmcp::service::serve_server;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use super::error::ServeError;
+use super::fresh;
 use super::line::Ending;
 use super::session::Session;
 use super::stdio::Pipes;
@@ -59,6 +60,8 @@ pub(super) struct Shared {
     setup: McpServerSetup,
     no_isolation: Option<String>,
     plan: RwLock<Arc<Plan>>,
+    /// Goes up when what clients list has changed.
+    pub(super) listed: watch::Sender<u64>,
     pub(super) bodies: Semaphore,
     /// Names runs in logs: those of many processes may be put together.
     name: String,
@@ -75,10 +78,15 @@ impl McpServer {
             Ok(supervisor) if runs_bodies => no_child(supervisor, setup.limits).await,
             Ok(_) => None,
         };
+        // Before the lists are read, so that no change of one falls between.
+        let changes = setup.sources.changes();
         let plan = RwLock::new(Arc::new(planned(&setup, no_isolation.clone()).await));
         let bodies = Semaphore::new(MOST_BODIES);
-        let shared = Shared { setup, no_isolation, plan, bodies, name: name(), connections: AtomicU64::new(0) };
-        McpServer { shared: Arc::new(shared) }
+        let listed = watch::Sender::new(0);
+        let shared = Arc::new(Shared { setup, no_isolation, plan, listed, bodies, name: name(), connections: AtomicU64::new(0) });
+        // It ends with the server, which it does not hold.
+        tokio::spawn(fresh::keep(Arc::downgrade(&shared), changes));
+        McpServer { shared }
     }
 
     /// What whoever started this should know, a line each.
@@ -127,6 +135,15 @@ impl Shared {
     /// What is shown now.
     pub(super) fn plan(&self) -> Arc<Plan> {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks at the sources again. What clients list counts as changed when they would read something else.
+    pub(super) async fn plan_again(&self) {
+        let next = planned(&self.setup, self.no_isolation.clone()).await;
+        let before = std::mem::replace(&mut *self.plan.write().unwrap_or_else(PoisonError::into_inner), Arc::new(next));
+        if before.surface.definitions != self.plan().surface.definitions {
+            self.listed.send_modify(|times| *times += 1);
+        }
     }
 
     /// A name for a connection.

@@ -8,10 +8,11 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, Implementation, ListToolsResult, LoggingLevel,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use super::answer::{self, Asked};
 use super::line::Line;
@@ -35,13 +36,30 @@ pub(super) struct Session {
     level: Mutex<LoggingLevel>,
     /// Calls in flight.
     calls: Semaphore,
+    /// Tells the client when its list of tools is another one.
+    telling: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(telling) = self.telling.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            telling.abort();
+        }
+    }
 }
 
 impl Session {
     pub(super) fn new(shared: Arc<Shared>) -> Session {
         let name = shared.connection_name();
         let executor = Mutex::new(Arc::new(shared.executor(shared.plan(), &name)));
-        Session { shared, name, executor, level: Mutex::new(LoggingLevel::Info), calls: Semaphore::new(MOST_REQUESTS) }
+        Session {
+            shared,
+            name,
+            executor,
+            level: Mutex::new(LoggingLevel::Info),
+            calls: Semaphore::new(MOST_REQUESTS),
+            telling: Mutex::default(),
+        }
     }
 
     /// Whoever does things, for what is shown now.
@@ -122,10 +140,20 @@ fn given_up(context: &RequestContext<RoleServer>) -> impl Future<Output = ()> + 
 
 impl ServerHandler for Session {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_logging().build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().enable_logging().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("codemode", env!("CARGO_PKG_VERSION")).with_title("codemode"))
             .with_instructions(shown::instructions(&self.shown()))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let mut listed = self.shared.listed.subscribe();
+        let telling =
+            tokio::spawn(async move { while listed.changed().await.is_ok() && context.peer.notify_tool_list_changed().await.is_ok() {} });
+        // A client that says so twice is still told once.
+        if let Some(before) = self.telling.lock().unwrap_or_else(PoisonError::into_inner).replace(telling) {
+            before.abort();
+        }
     }
 
     async fn list_tools(

@@ -118,15 +118,13 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for Pipes<R> {
                 _ => None,
             };
             let (written, done) = oneshot::channel();
-            let sent = writer.send(Outgoing { line: line_of(&item), written }).await.map_err(|_| Gone);
-            let sent = match sent {
-                Ok(()) => done.await.map_err(|_| Gone),
-                gone => gone,
-            };
+            let slot = writer.reserve().await.map_err(|_| Gone)?;
+            // From here on the id is free: before the client can have read the answer, and not before there is room for it.
             if let Some(id) = answered {
                 open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
             }
-            sent
+            slot.send(Outgoing { line: line_of(&item), written });
+            done.await.map_err(|_| Gone)
         }
     }
 
