@@ -17,7 +17,7 @@ use crate::catalog::{
 };
 use crate::config::{Config, ConfigError, McpFile};
 use crate::gate::{Gate, Glob, Policy};
-use crate::modes::{PlanRequest, plan};
+use crate::modes::{Plan, PlanRequest, plan};
 use crate::telemetry::SessionLogError;
 
 /// A catalog file of this size takes as long to read as a Node takes to start. Smaller ones are read before anything is started.
@@ -215,17 +215,21 @@ impl Files {
         let Shelf { config, sources, context, policy, mut notes } = self.shelved();
         let request = PlanRequest { context, policy: policy.clone(), ..PlanRequest::default() };
         let plan = plan(&config, &sources, request).await;
-        let missing = plan.catalog.summary().unavailable;
-        // A pattern may well be for what is missing.
-        if missing.is_empty() {
-            notes.extend(idle(&policy, &plan.catalog));
-        }
-        notes.extend(missing.iter().map(|missing| format!("{} is not available: {}", quoted(&missing.server), missing.reason)));
-        notes.extend(plan.notes);
+        notes.extend(told(&policy, &plan));
         let tools = plan.catalog.tools().tools().to_vec();
         let gate = Arc::new(config.gate().with_policy(plan.policy).with_approver(approve::approver()));
         Opened { catalog: plan.catalog, gate, context: plan.context, tools, notes }
     }
+}
+
+/// What a user should know of a plan, a line each.
+pub(super) fn told(policy: &Policy, plan: &Plan) -> Vec<String> {
+    let missing = plan.catalog.summary().unavailable;
+    // A pattern may well be for what is missing.
+    let mut notes = if missing.is_empty() { idle(policy, &plan.catalog) } else { Vec::new() };
+    notes.extend(missing.iter().map(|missing| format!("{} is not available: {}", quoted(&missing.server), missing.reason)));
+    notes.extend(plan.notes.iter().cloned());
+    notes
 }
 
 /// Patterns that fit no tool: a misspelt deny is one.

@@ -106,8 +106,10 @@ async fn with_files(
             code_timeout: launch.timeout.is_some().then(|| Duration::from_millis(limits.get(Limit::WallMs))),
         };
         let supervisor = supervisor.map_err(|error| error.to_string().replace('\n', "; "));
-        let server = McpServer::open(McpServerSetup { config, sources, context, policy, shown, limits, supervisor, recorder }).await;
-        server.notes().iter().for_each(|note| show::note(note));
+        let setup = McpServerSetup { config, sources, context, policy: policy.clone(), shown, limits, supervisor, recorder };
+        let server = McpServer::open(setup).await;
+        let told = input::told(&policy, &server.plan());
+        told.iter().chain(&server.notes()).for_each(|note| show::note(note));
         Ok::<_, Failure>(server)
     };
     let server = tokio::select! {

@@ -1,6 +1,6 @@
 //! The same over HTTP: modes, sessions, and their end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use codemode_tests::census::{children_of, cpu_of, is_alive};
@@ -8,24 +8,29 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::lines::{GONE_WITHIN, PATIENCE, all_gone};
-use super::web::{Client, Reply, Web, until};
+use super::lines::{PATIENCE, all_gone};
+use super::web::{Client, Reply, Web};
 
-/// A call whose body does not end, once it burns.
-fn endless(web: &Web, client: &mut Client) -> (Value, Reply) {
+/// A call whose body does not end: the id, the answer that is still to come, and the process that runs the body.
+fn endless(web: &Web, client: &mut Client) -> (Value, Reply, i32) {
     let params = json!({"name": "tool_search_code", "arguments": {"code": "await openclaw.tools.call('demo:echo', {}); for (;;);"}, "_meta": {"progressToken": "t"}});
     let (id, mut reply) = client.ask("tools/call", params);
     reply.until("call demo:echo: ok");
-    assert!(burns(web), "a body runs");
-    (id, reply)
+    // Of all processes that the server has started it is the one that computes.
+    let before: BTreeMap<i32, Duration> = children_of(web.server.pid()).into_iter().map(|pid| (pid, cpu_of(pid))).collect();
+    let began = Instant::now();
+    loop {
+        if let Some((pid, _)) = before.iter().find(|(pid, used)| cpu_of(**pid).saturating_sub(**used) > Duration::from_millis(100)) {
+            return (id, reply, *pid);
+        }
+        assert!(began.elapsed() < PATIENCE, "no body runs");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
-/// Whether a child of the server uses the processor now.
-fn burns(web: &Web) -> bool {
-    let all = |_: ()| -> Duration { children_of(web.server.pid()).into_iter().map(cpu_of).sum() };
-    let before = all(());
-    std::thread::sleep(Duration::from_millis(300));
-    all(()).saturating_sub(before) > Duration::from_millis(50)
+/// Waits until a body's process is gone.
+fn over(body: i32) {
+    all_gone(&BTreeSet::from([body]));
 }
 
 #[test]
@@ -51,15 +56,17 @@ fn two_sessions_go_side_by_side_and_know_nothing_of_each_other() {
     let web = Web::start(&[]);
     let (mut one, mut other) = (web.client(), web.client());
     assert_ne!(one.session, other.session);
-    let (id, reply) = endless(&web, &mut one);
+    let (id, reply, body) = endless(&web, &mut one);
     assert_eq!(other.code("return 2")["value"], 2, "while the first is busy");
     // The same request id means another request in another session.
     assert_eq!(other.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).status, 202);
-    assert!(burns(&web), "the other session's word ends nothing here");
+    assert_eq!(other.code("return 3")["value"], 3, "a round trip later");
+    assert!(is_alive(body), "the other session's word ends nothing here");
     assert_eq!(other.delete(), 202);
-    assert!(burns(&web));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(is_alive(body), "nor does its end");
     drop(reply);
-    until("the body is over", PATIENCE, || !burns(&web));
+    over(body);
     assert_eq!(one.code("return 1")["value"], 1);
 }
 
@@ -83,9 +90,9 @@ fn progress_comes_with_the_answer_and_log_lines_on_the_stream_for_them() {
 fn a_cancelled_request_ends_its_run() {
     let web = Web::start(&[]);
     let mut client = web.client();
-    let (id, reply) = endless(&web, &mut client);
+    let (id, reply, body) = endless(&web, &mut client);
     assert_eq!(client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).status, 202);
-    until("the body is over", GONE_WITHIN, || !burns(&web));
+    over(body);
     assert!(!reply.messages().iter().any(|message| message["id"] == id), "nobody is answered");
     assert_eq!(client.code("return 3")["value"], 3);
 }
@@ -94,9 +101,9 @@ fn a_cancelled_request_ends_its_run() {
 fn a_cut_connection_ends_what_it_waited_for() {
     let web = Web::start(&[]);
     let mut client = web.client();
-    let (_, reply) = endless(&web, &mut client);
+    let (_, reply, body) = endless(&web, &mut client);
     drop(reply);
-    until("the body is over", GONE_WITHIN, || !burns(&web));
+    over(body);
     assert_eq!(client.code("return 4")["value"], 4, "the session goes on");
 }
 
@@ -104,12 +111,12 @@ fn a_cut_connection_ends_what_it_waited_for() {
 fn a_deleted_session_ends_all_of_its_runs_and_is_gone() {
     let web = Web::start(&[]);
     let mut client = web.client();
-    let (_, reply) = endless(&web, &mut client);
+    let (_, reply, body) = endless(&web, &mut client);
     let listening = client.listen();
     let began = Instant::now();
     assert_eq!(client.delete(), 202);
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-    until("the body is over", GONE_WITHIN, || !burns(&web));
+    over(body);
     // Both streams end with it.
     reply.text();
     listening.text();
@@ -121,7 +128,7 @@ fn signals_end_everything_in_time() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let web = Web::start(&[]);
         let mut client = web.client();
-        let (_, reply) = endless(&web, &mut client);
+        let (_, reply, _) = endless(&web, &mut client);
         let _listening = client.listen();
         let children: BTreeSet<i32> = children_of(web.server.pid());
         let pid = web.server.pid();

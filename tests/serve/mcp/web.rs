@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -187,14 +187,5 @@ impl Client {
 
     pub fn delete(&self) -> u16 {
         request(self.port, "DELETE", "/mcp", &self.headers(), b"").status
-    }
-}
-
-/// Waits for a condition.
-pub fn until(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }

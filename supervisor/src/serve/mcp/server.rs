@@ -89,11 +89,16 @@ impl McpServer {
         McpServer { shared }
     }
 
-    /// What whoever started this should know, a line each.
+    /// What is shown now.
+    pub fn plan(&self) -> Arc<Plan> {
+        self.shared.plan()
+    }
+
+    /// Why something is not shown as it was asked for, a line each.
     pub fn notes(&self) -> Vec<String> {
-        let plan = self.shared.plan();
-        let refused = plan.surface.refused.iter().map(|refused| format!("{} is not shown: {}", refused.id, refused.reason));
-        plan.surface.reason.iter().cloned().chain(plan.notes.iter().cloned()).chain(refused).collect()
+        let surface = &self.shared.plan().surface;
+        let refused = surface.refused.iter().map(|refused| format!("{} is not shown: {}", refused.id, refused.reason));
+        surface.reason.iter().cloned().chain(refused).collect()
     }
 
     /// Serves one client over two pipes, until it closes the one that is read, or `stop` is over. Whatever was done for it is over then.
