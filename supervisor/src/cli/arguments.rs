@@ -98,7 +98,7 @@ pub(super) struct McpArguments {
     #[arg(long, value_name = "HOST", requires = "http")]
     pub(super) http_host: Vec<String>,
 
-    /// A web page that may be a client, e.g. 'https://app.example:443'; may be given again
+    /// A web page that may be a client, e.g. `https://app.example:443`; may be given again
     #[arg(long, value_name = "URL", requires = "http")]
     pub(super) http_origin: Vec<String>,
 
