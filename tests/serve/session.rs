@@ -57,7 +57,7 @@ impl Gateway {
             if message["method"] == method {
                 return message;
             }
-            assert!(message["error"].is_null(), "{message}");
+            assert!(message["error"].is_null() && message["method"] != "run.finished", "{message}");
         }
     }
 }
@@ -76,7 +76,12 @@ async fn a_run_of_a_gateway_asks_it_for_everything_and_reports() {
     let mut gateway = Gateway::greeted(&host).await;
     let body = "const [t] = await openclaw.tools.search('echo', {limit: 1}); console.log(t.id); return openclaw.tools.call(t.id, {a: 1})";
     let wants = json!({"logs": true, "calls": true, "hooks": true, "approvals": true});
-    gateway.ask("run.start", json!({"run": "r", "body": body, "catalog": "gateway", "approvals": {"*": "ask"}, "wants": wants})).await;
+    gateway
+        .ask(
+            "run.start",
+            json!({"run": "r", "body": body, "catalog": "gateway", "approvals": {"*": "ask"}, "wants": wants, "limits": {"wallMs": 60000}}),
+        )
+        .await;
     let search = gateway.until("catalog.search").await;
     assert_eq!(search["params"], json!({"run": "r", "query": "echo", "limit": 1}));
     gateway.answer(&search, json!([tool()])).await;

@@ -17,6 +17,10 @@ use crate::catalog::gateway::{Outgoing, Overdue, Peer, RemoteCatalog, tool_set};
 use crate::gate::Gate;
 use crate::run::RunRequest;
 
+/// Texts up to this size are read where they come in: that takes a fraction of a millisecond. A catalog of 16 MiB takes a good part of a second, and other
+/// connections must not wait for it.
+const AT_ONCE: usize = 128 << 10;
+
 /// Why a session ends.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{code}: {message}")]
@@ -77,14 +81,14 @@ impl Session {
     /// When the gateway broke the wire: [`Session::close`] is next.
     pub async fn receive(&mut self, text: &str) -> Result<(), Goodbye> {
         while self.tasks.try_join_next().is_some() {}
-        match FromGateway::parse(text)? {
+        match parsed(text).await? {
             FromGateway::Answer { id, result } => Ok(self.peer.settle(id, result)?),
             FromGateway::Request { id, ask } => {
                 self.peer.hear(id, matches!(ask, GatewayAsk::Hello(_)))?;
                 match ask {
                     GatewayAsk::Hello(hello) => self.hello(id, hello).await,
                     GatewayAsk::Start(start) => {
-                        match self.taken(*start, text.len()) {
+                        match self.taken(*start, text.len()).await {
                             Ok(job) => {
                                 self.answer(id, Ok(JsonText::of(&json!({})))).await;
                                 self.tasks.spawn(job.done());
@@ -153,7 +157,7 @@ impl Session {
         let _ = self.peer.answer(id, result).await;
     }
 
-    fn taken(&self, start: RunStart, bytes: usize) -> Result<Job, Refusal> {
+    async fn taken(&self, start: RunStart, bytes: usize) -> Result<Job, Refusal> {
         if self.host.is_draining() {
             return Err(refusal(RefusalCode::Draining, "this end is about to go; start the run elsewhere, or later"));
         }
@@ -165,7 +169,8 @@ impl Session {
         let catalog = match catalog {
             CatalogChoice::Gateway => RemoteCatalog::new(self.peer.clone(), run.clone()),
             CatalogChoice::Tools(tools) => {
-                let tools = tool_set(tools).map_err(|error| refusal(RefusalCode::InvalidCatalog, error.to_string()))?;
+                let tools =
+                    aside(bytes, move || tool_set(tools)).await.map_err(|error| refusal(RefusalCode::InvalidCatalog, error.to_string()))?;
                 RemoteCatalog::with_tools(self.peer.clone(), run.clone(), tools)
             }
         };
@@ -198,6 +203,27 @@ impl Session {
             Some((_, word)) => Err(refusal(RefusalCode::NotOffered, format!("the run needs {word}, which hello did not offer"))),
             None => Ok(()),
         }
+    }
+}
+
+/// Reads a text, wherever that holds nobody else up.
+async fn parsed(text: &str) -> Result<FromGateway, Violation> {
+    if text.len() <= AT_ONCE {
+        return FromGateway::parse(text);
+    }
+    let text = text.to_owned();
+    aside(text.len(), move || FromGateway::parse(&text)).await
+}
+
+/// Does work on so many bytes: here when they are few, else on a thread for it.
+async fn aside<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
+    if bytes <= AT_ONCE {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        // It is never cancelled while somebody waits for it; a panic is a bug and goes on as one.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
