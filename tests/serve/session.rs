@@ -17,12 +17,14 @@ struct Gateway {
     session: Session,
     outgoing: Outgoing,
     asked: u64,
+    /// Messages that came while another was waited for: what is told and what is asked have no order among each other.
+    kept: Vec<Value>,
 }
 
 impl Gateway {
     fn of(host: &Host) -> Gateway {
         let (session, outgoing) = Session::open(host);
-        Gateway { session, outgoing, asked: 0 }
+        Gateway { session, outgoing, asked: 0, kept: Vec::new() }
     }
 
     async fn greeted(host: &Host) -> Gateway {
@@ -52,12 +54,16 @@ impl Gateway {
 
     /// The next message with this method.
     async fn until(&mut self, method: &str) -> Value {
+        if let Some(at) = self.kept.iter().position(|message| message["method"] == method) {
+            return self.kept.remove(at);
+        }
         loop {
             let message = self.heard().await;
             if message["method"] == method {
                 return message;
             }
             assert!(message["error"].is_null() && message["method"] != "run.finished", "{message}");
+            self.kept.push(message);
         }
     }
 }
