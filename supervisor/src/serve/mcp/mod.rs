@@ -3,7 +3,7 @@
 //! # Vocabulary
 //!
 //! A *connection* is one client: a process at the other end of standard input and output, or an HTTP session. A connection may have several *requests* open at
-//! once. Each of them has a [`line`](line::Line) to its connection: when the client goes, or cuts the stream on which it waits, the line ends, and everything
+//! once. Each of them has a *line* (`line.rs`) to its connection: when the client goes, or cuts the stream on which it waits, the line ends, and everything
 //! that was done for it ends with it.
 //!
 //! # The rules of this folder
