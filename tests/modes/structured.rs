@@ -43,6 +43,16 @@ async fn search_describe_and_call_give_what_a_body_gets() {
 }
 
 #[tokio::test]
+async fn p38_a_search_of_a_partial_catalog_says_so() {
+    let gateway = Gateway::new();
+    gateway.server.set_failing(Some("it is on holiday"));
+    let executor = executor(&gateway, "tools", Gate::new()).await;
+    let found = value(executor.execute("tool_search", &json!({"query": "weather"})).await);
+    assert!(found["tools"].as_array().unwrap().iter().any(|row| row["id"] == "plugin:weather:current_weather"), "{found}");
+    assert_eq!(found["unavailable"], json!([{"server": "mail", "reason": "it is on holiday"}]));
+}
+
+#[tokio::test]
 async fn p19_and_p20_hold_for_structured_calls_too() {
     let gateway = Gateway::new();
     let executor = executor(&gateway, "tools", Gate::new()).await;

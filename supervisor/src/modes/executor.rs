@@ -158,7 +158,7 @@ impl Executor {
             Control::Search => {
                 let query = SearchQuery { query: text("query").to_owned(), limit: args["limit"].as_u64() };
                 let call = self.begin("search", None, &args);
-                let found = self.passage.search(&query).await.map(|tools| Value::Array(tools.iter().map(|tool| tool.row()).collect()));
+                let found = self.passage.search(&query).await.map(|tools| self.found(tools.iter().map(|tool| tool.row()).collect()));
                 self.end(call, None, found.as_ref());
                 found.map_or_else(Outcome::Failed, Outcome::Value)
             }
@@ -171,6 +171,14 @@ impl Executor {
                 described.map_or_else(Outcome::Failed, Outcome::Value)
             }
             Control::Call => self.call(text("id"), &args["args"]).await,
+        }
+    }
+
+    /// What a search gives: the rows; beside them, when servers are missing, which and why, so that nothing found is not taken for nothing there.
+    fn found(&self, rows: Vec<Value>) -> Value {
+        match self.plan.catalog.summary().unavailable {
+            missing if missing.is_empty() => Value::Array(rows),
+            missing => json!({"tools": rows, "unavailable": missing}),
         }
     }
 

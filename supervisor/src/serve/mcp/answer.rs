@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::catalog::{CallFailure, CatalogSummary, Source};
+use crate::catalog::{CallFailure, Source};
 use crate::modes::{Control, Outcome};
 use crate::run::{CallEntry, CallState, Method, RunReport};
 
@@ -21,18 +21,13 @@ pub(super) enum Asked {
 }
 
 /// The result for a client. Structured content is always beside a text of the same JSON, for clients that show only texts.
-pub(super) fn result(outcome: &Outcome, asked: Asked, catalog: &CatalogSummary) -> CallToolResult {
+pub(super) fn result(outcome: &Outcome, asked: Asked) -> CallToolResult {
     match (outcome, asked) {
         (Outcome::Ran(report), _) => both(envelope(report), !report.ok),
         (Outcome::Failed(failure), Asked::Own(Control::Code)) => both(envelope_of_failure(failure), true),
         (Outcome::Failed(_), _) => both(outcome.for_model(), true),
-        (Outcome::Value(rows), Asked::Own(Control::Search)) => {
-            let mut found = json!({"tools": rows});
-            if !catalog.unavailable.is_empty() {
-                found["unavailable"] = json!(catalog.unavailable);
-            }
-            both(found, false)
-        }
+        // Rows alone, or beside what is missing.
+        (Outcome::Value(rows @ Value::Array(_)), Asked::Own(Control::Search)) => both(json!({"tools": rows}), false),
         // The value of an MCP tool that is a list of content blocks is the content that its server gave: an image stays one.
         (Outcome::Value(value), Asked::Tool(Some(Source::Mcp))) if let Some(content) = content(value) => CallToolResult::success(content),
         (Outcome::Value(value @ Value::Object(_)), _) => both(value.clone(), false),

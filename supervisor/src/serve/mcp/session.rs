@@ -20,7 +20,7 @@ use super::news::{News, Wanted};
 use super::server::Shared;
 use super::shown;
 use super::stdio::MOST_REQUESTS;
-use crate::catalog::{CallCode, Catalog, quoted};
+use crate::catalog::{CallCode, quoted};
 use crate::modes::{Control, Executor, Outcome, Plan, Target};
 
 /// Requests that the protocol has and this server understands. One of these that cannot be read has wrong parameters; anything else is unknown.
@@ -104,7 +104,7 @@ impl Session {
             Outcome::Failed(failure) if failure.code == CallCode::UnknownTool && plan.surface.target(name).is_none() => {
                 Err(ErrorData::invalid_params(format!("Unknown tool: {}", quoted(name)), None))
             }
-            outcome => Ok(answer::result(outcome, asked(plan, name, args), &plan.catalog.summary()).into()),
+            outcome => Ok(answer::result(outcome, asked(plan, name, args)).into()),
         }
     }
 
