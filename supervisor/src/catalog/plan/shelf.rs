@@ -52,6 +52,8 @@ struct State {
     /// What `changed` said when the list was asked for; `None`: nothing was asked for yet.
     asked_at: Option<u64>,
     failed_at: Option<Instant>,
+    /// Since when it is being asked.
+    asking_since: Option<Instant>,
 }
 
 /// What is known of a source's tools.
@@ -105,12 +107,16 @@ impl Sources {
 
     /// Sources with their lists, asked side by side.
     pub(super) async fn lists(&self, wanted: Vec<Arc<Shelved>>) -> Vec<(Arc<Shelved>, List)> {
-        let until = Instant::now() + self.patience;
         // What a source has to be asked for is asked by a task of its own, so that they go side by side and a slow one goes on without us.
-        let tasks: Vec<_> = wanted.iter().map(|shelved| shelved.ask()).collect();
-        for task in tasks.into_iter().flatten() {
+        let asked: Vec<_> = wanted.iter().map(|shelved| (shelved, shelved.ask())).collect();
+        for (shelved, task) in asked {
+            let Some(task) = task else { continue };
+            // A source that has had that time already, from runs before this one, is not waited for again.
+            let since = shelved.state().asking_since.unwrap_or_else(Instant::now);
             // A task that broke down, or takes too long, leaves the list as it was.
-            let _ = tokio::time::timeout_at(until, task).await;
+            if tokio::time::timeout_at(since + self.patience, task).await.is_ok() {
+                shelved.state().asking_since = None;
+            }
         }
         wanted
             .into_iter()
@@ -178,6 +184,7 @@ impl Shelved {
     /// Asks the source for its list on a task, if there is a reason to; the task stores it.
     pub(super) fn ask(self: &Arc<Self>) -> Option<tokio::task::JoinHandle<()>> {
         self.is_due().then(|| {
+            self.state().asking_since.get_or_insert_with(Instant::now);
             let shelved = Arc::clone(self);
             tokio::spawn(async move { shelved.refresh().await })
         })
@@ -205,6 +212,7 @@ impl Shelved {
     async fn refresh(&self) {
         let _turn = self.asking.lock().await;
         if !self.is_due() {
+            self.state().asking_since = None;
             return;
         }
         // Read before the list is asked for: what changes meanwhile is asked for again.
@@ -215,6 +223,7 @@ impl Shelved {
         };
         let mut state = self.state();
         state.asked_at = Some(asked_at);
+        state.asking_since = None;
         match answer {
             Ok(whole) => {
                 state.failed_at = None;
