@@ -127,13 +127,22 @@ impl Connection {
             // From the network results come in types of the SDK's.
             Ok(result) => serde_json::to_value(result).map_err(|_| Failed::Refused(unreadable())),
             Err(ServiceError::McpError(error)) => Err(Failed::Refused(error)),
-            Err(ServiceError::TransportSend(error)) if self.program.is_some() || http::never_arrived(&error) => {
-                Err(Failed::NotSent(self.end().unwrap_or_else(|| cleaned_line(&spelt_out(&error), WORDS_CHARS).into_owned())))
+            Err(ServiceError::TransportSend(error)) => {
+                let words = || cleaned_line(&http::words(&error), WORDS_CHARS).into_owned();
+                if self.program.is_some() {
+                    Err(Failed::NotSent(self.end().unwrap_or_else(words)))
+                } else if http::never_arrived(&error) {
+                    Err(Failed::NotSent(words()))
+                } else {
+                    Err(Failed::Lost(words()))
+                }
             }
             Err(error) => {
-                // The end of a program is told a moment after that of its pipes.
-                let _ = timeout(2 * SETTLE, self.ended()).await;
-                Err(Failed::Lost(self.end().unwrap_or_else(|| cleaned_line(&spelt_out(&error), WORDS_CHARS).into_owned())))
+                if self.program.is_some() {
+                    // Its end is told a moment after that of its pipes.
+                    let _ = timeout(2 * SETTLE, self.ended()).await;
+                }
+                Err(Failed::Lost(self.end().unwrap_or_else(|| cleaned_line(&error.to_string(), WORDS_CHARS).into_owned())))
             }
         }
     }
@@ -162,6 +171,15 @@ impl Connection {
 
     fn end(&self) -> Option<String> {
         self.program.as_ref()?.end.borrow().as_deref().map(str::to_owned)
+    }
+}
+
+impl Drop for Connection {
+    /// For whoever forgets to stop it: the program sees the end of its input, and is then taken down by the one who attends to it.
+    fn drop(&mut self) {
+        if let Some(program) = &self.program {
+            program.close_input();
+        }
     }
 }
 
@@ -242,28 +260,13 @@ fn refusal(error: &ClientInitializeError) -> NotReady {
     let (words, is_closed) = match error {
         ClientInitializeError::JsonRpcError(error) => (format!("it refused the connection: {}", error.message), false),
         ClientInitializeError::ConnectionClosed(_) => ("it closed the connection before it was ready".to_owned(), true),
-        ClientInitializeError::TransportError { error, .. } => (spelt_out(error), true),
+        ClientInitializeError::TransportError { error, .. } => (http::words(error), true),
         ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
             ("its answer to `initialize` is none".to_owned(), false)
         }
-        other => (spelt_out(other), false),
+        other => (other.to_string(), false),
     };
     NotReady { words: cleaned_line(&words, WORDS_CHARS).into_owned(), is_closed }
-}
-
-/// An error with its causes: the outermost often says only that there was one.
-fn spelt_out(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let own = error.to_string();
-        if !words.contains(&own) {
-            words.push_str(": ");
-            words.push_str(&own);
-        }
-        cause = error.source();
-    }
-    words
 }
 
 fn unreadable() -> rmcp::ErrorData {

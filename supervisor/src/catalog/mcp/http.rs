@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 
 use super::super::quoted;
 use super::lines::LINE_BYTES;
@@ -58,13 +58,46 @@ fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
 }
 
 /// Whether a request that failed so can not have reached its server.
-pub(super) fn never_arrived(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
+pub(super) fn never_arrived(error: &DynamicTransportError) -> bool {
+    matches!(failure(error), Some(StreamableHttpError::Client(error)) if error.is_connect())
+}
+
+/// Why a message could not be brought, in words, without the address: it may have a key in it.
+pub(super) fn words(error: &DynamicTransportError) -> String {
+    match failure(error) {
+        Some(StreamableHttpError::Client(error)) => {
+            let what = if error.is_connect() {
+                "no connection"
+            } else if error.is_timeout() {
+                "no answer in time"
+            } else if error.is_redirect() {
+                "a redirect that is not followed"
+            } else if let Some(status) = error.status() {
+                return format!("it answered with HTTP status {status}");
+            } else {
+                "the request failed"
+            };
+            let mut words = what.to_owned();
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                words = format!("{words}: {error}");
+                cause = error.source();
+            }
+            words
+        }
+        Some(error) => error.to_string(),
+        None => error.error.to_string(),
+    }
+}
+
+/// The transport's own error: what it is wrapped in varies.
+fn failure(error: &DynamicTransportError) -> Option<&StreamableHttpError<reqwest::Error>> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&*error.error);
     while let Some(error) = cause {
-        if error.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect) {
-            return true;
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         cause = error.source();
     }
-    false
+    None
 }
