@@ -105,6 +105,16 @@ async fn a_server_that_never_gets_ready_is_stopped_in_order_too() {
     scene.end().await;
 }
 
+#[tokio::test]
+async fn a_source_that_is_dropped_takes_its_program_down() {
+    let scene = Scene::of(&[("srv", json!({"stubborn": true, "grandchild": true}))]);
+    scene.view().await;
+    let tree: Vec<i64> = scene.log("srv").iter().flat_map(|line| [line["pid"].as_i64(), line["grandchild"].as_i64()]).flatten().collect();
+    assert!(tree.len() >= 2 && tree.iter().all(|pid| runs(*pid)), "{tree:?}");
+    drop(scene);
+    codemode_tests::patience::until("nothing is left", Duration::from_secs(4), || tree.iter().all(|pid| !runs(*pid))).await;
+}
+
 /// The way out of a program that does not stop its servers: everything is killed when the runtime goes.
 #[test]
 fn nothing_is_left_when_the_runtime_goes_down() {
