@@ -97,7 +97,7 @@ fn unknown_keys_and_wrong_types_have_path_line_and_column() {
             "{mcpServers: {a: {url: 'file:///x'}}}",
             "c:1:24: mcpServers.a.url: an http or https address is wanted, this is the text \"file:///x\"",
         ),
-        ("{mcpServers: {a: {url: 'http://y', env: {}}}}", "c:1:36: mcpServers.a: unknown key \"env\"; known are url, headers"),
+        ("{mcpServers: {a: {url: 'http://y', env: {}}}}", "c:1:36: mcpServers.a: unknown key \"env\"; known are url, headers, roots"),
         ("[]", "c:1:1: an object is wanted, this is a list"),
     ] {
         assert_eq!(refusal(text), wanted);
