@@ -168,9 +168,12 @@ impl Process {
 
     fn signal(&self, signal: Signal) {
         if let Some(pid) = *self.group.lock().unwrap_or_else(PoisonError::into_inner) {
-            // The group, and the program itself, which may have left it. Both may have ended already.
+            // It may have ended already.
             let _ = killpg(pid, signal);
-            let _ = kill(pid, signal);
+            if signal == Signal::SIGKILL {
+                // The program itself may have left its group. To be asked twice is something else to many programs than to be asked.
+                let _ = kill(pid, signal);
+            }
         }
     }
 }
