@@ -2,6 +2,7 @@
 
 use std::io;
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// Whether arrays and objects lie in each other at most so deep. It goes no deeper than that itself.
@@ -27,4 +28,22 @@ pub(crate) fn fits_in(value: &Value, bytes: usize) -> bool {
         }
     }
     serde_json::to_writer(Room(bytes), value).is_ok()
+}
+
+/// The bytes of a value's JSON text, without making it.
+pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.0 += text.len();
+            Ok(text.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting cannot fail, and what is asked about has JSON.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }

@@ -35,7 +35,7 @@ pub use batch::{Batch, BatchBudget, SearchFilter};
 pub use context::RunContext;
 #[cfg(any(test, feature = "danger"))]
 pub(crate) use example::fitting as example_of;
-pub(crate) use extent::{fits_in, within_depth};
+pub(crate) use extent::{fits_in, json_bytes, within_depth};
 pub use failure::{CallCode, CallFailure};
 pub use file::{CatalogFileError, CatalogFileProblem, Dispatch, FileCatalog, Place};
 pub(crate) use file::{offset_of_json5, place_of};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::catalog::Tool;
+use crate::catalog::{Tool, json_bytes};
 
 /// A tool definition. The name fits `[A-Za-z0-9_-]{1,64}`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,22 +41,4 @@ fn parameters(tool: &Tool) -> Value {
         map.insert("type".to_owned(), "object".into());
     }
     schema
-}
-
-/// The bytes of a value's JSON text, without making it.
-pub(super) fn json_bytes(value: &impl Serialize) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // Counting cannot fail, and these values all have JSON.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
 }

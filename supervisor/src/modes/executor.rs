@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::control::Control;
 use super::plan::Plan;
 use super::surface::Target;
-use crate::catalog::{CallCode, CallFailure, Catalog, SearchQuery, Source, Tool};
+use crate::catalog::{CallCode, CallFailure, Catalog, SearchQuery, Source, Tool, json_bytes};
 use crate::gate::{Gate, Listener, Passage, Told, check_arguments};
 use crate::run::{RunEvent, RunReport, RunRequest, Supervisor};
 use crate::telemetry::{Recorder, SurfaceNote};
@@ -232,7 +232,7 @@ impl Executor {
 
     fn begin(&self, method: &'static str, id: Option<&str>, args: &Value) -> Pending {
         let seq = self.seq.fetch_add(1, Ordering::Relaxed) + 1;
-        let args_bytes = super::definition::json_bytes(args);
+        let args_bytes = json_bytes(args);
         Pending {
             seq,
             method,
@@ -262,7 +262,7 @@ impl Executor {
                 &json!({
                     "event": "call_ended", "seq": call.seq, "method": call.method, "id": call.id, "source": source, "state": state, "code": code,
                     "startMs": call.start, "durationMs": call.at.elapsed().as_secs_f64() * 1_000.0,
-                    "argsBytes": call.args_bytes, "resultBytes": result.map_or(0, super::definition::json_bytes),
+                    "argsBytes": call.args_bytes, "resultBytes": result.map_or(0, json_bytes),
                 }),
             );
         }

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::control::Control;
-use super::definition::{ToolDefinition, json_bytes};
+use super::definition::ToolDefinition;
 use super::directory;
 use super::names::{assigned, is_takeable};
-use crate::catalog::{CallCode, CallFailure, RunCatalog, Source, Tool, quoted};
+use crate::catalog::{CallCode, CallFailure, RunCatalog, Source, Tool, json_bytes, quoted};
 use crate::config::{Mode, ToolSearch};
 
 /// Bytes of the full schemas in a directory, together: four usual ones have 6 KiB, and one giant must not bring back what the directory saves.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout};
 
-use super::super::{CallCode, CallContext, CallFailure, ListFailure, Source, Tool, ToolPage, ToolSource, tool_value};
+use super::super::{CallCode, CallContext, CallFailure, ListFailure, Source, Tool, ToolPage, ToolSource, json_bytes, tool_value};
 use super::chatter::Chatter;
 use super::connection::{Connection, Wanted};
 use super::failures::Failed;
@@ -120,7 +120,7 @@ impl ToolSource for McpSource {
             Err(Failed::Refused(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => return Ok(ToolPage::default()),
             Err(failed) => return Err(ListFailure::new(failed.words())),
         };
-        let bytes = tools::json_bytes(&result);
+        let bytes = json_bytes(&result);
         let before = if cursor.is_none() { 0 } else { self.listed_bytes.load(Ordering::Relaxed) };
         self.listed_bytes.store(before + bytes, Ordering::Relaxed);
         if before + bytes > LIST_BYTES {

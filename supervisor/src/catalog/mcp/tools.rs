@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::{Source, Tool, ToolPage, quoted};
+use super::super::{Source, Tool, ToolPage, json_bytes, quoted};
 use super::chatter::Chatter;
 
 /// Bytes of JSON of one tool at most. The largest of 747 known ones has 88 KB.
@@ -60,24 +60,6 @@ fn tool(server: &str, listed: Value) -> Result<Tool, String> {
         Some(schema @ Value::Object(_)) => Ok(tool.with_output_schema(schema)),
         Some(_) => Err(format!("the outputSchema of {} is not an object", quoted(&tool.name))),
     }
-}
-
-/// Bytes of the JSON text of a value that was read within the limit on depth.
-pub(super) fn json_bytes(value: &Value) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // A value has a text, and counting does not fail.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
 }
 
 #[cfg(test)]
