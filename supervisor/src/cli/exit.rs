@@ -29,7 +29,7 @@ fn number(code: ErrorCode) -> u8 {
         | ErrorCode::SyntaxError
         | ErrorCode::InvalidBody => FAILED,
         ErrorCode::Timeout | ErrorCode::MemoryLimit | ErrorCode::CpuLimit | ErrorCode::OutputLimit | ErrorCode::CallLimit => 3,
-        ErrorCode::IsolationUnavailable | ErrorCode::NodeUnavailable | ErrorCode::Busy => 4,
+        ErrorCode::IsolationUnavailable | ErrorCode::NodeUnavailable | ErrorCode::Busy | ErrorCode::WorkerLost => 4,
         ErrorCode::ProtocolViolation | ErrorCode::IsolationViolation | ErrorCode::ChildCrashed => 5,
         ErrorCode::InternalError => INTERNAL,
         ErrorCode::Cancelled => CANCELLED,

@@ -1,6 +1,7 @@
 //! `codemode mcp`: an MCP server in front of the catalog.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use codemode_protocol::Limit;
@@ -10,7 +11,7 @@ use super::input::{self, Files, InputError, Shelf};
 use super::stop::Stop;
 use super::{exit, run, screen, show};
 use crate::modes::ShownInstead;
-use crate::run::Supervisor;
+use crate::run::{Runner, Supervisor};
 use crate::serve::mcp::{Http, McpServer, McpServerSetup, ServeError};
 use crate::telemetry::{Recorder, SessionLog};
 
@@ -105,7 +106,10 @@ async fn with_files(
             mode: arguments.mode.map(Into::into),
             code_timeout: launch.timeout.is_some().then(|| Duration::from_millis(limits.get(Limit::WallMs))),
         };
-        let supervisor = supervisor.map_err(|error| error.to_string().replace('\n', "; "));
+        let supervisor = match supervisor {
+            Ok(supervisor) => Ok(Arc::new(supervisor) as Arc<dyn Runner>),
+            Err(error) => Err(error.to_string().replace('\n', "; ")),
+        };
         let setup = McpServerSetup { config, sources, context, policy: policy.clone(), shown, limits, supervisor, recorder };
         let server = McpServer::open(setup).await;
         let told = input::told(&policy, &server.plan());

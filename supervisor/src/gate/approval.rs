@@ -38,9 +38,14 @@ impl Approvals {
         self.0.iter().filter(|(glob, _)| glob.matches(id)).map(|(_, rule)| *rule).max().unwrap_or_default()
     }
 
+    /// The patterns of the tools about which a person may have to be asked.
+    pub fn asking(&self) -> impl Iterator<Item = &Glob> {
+        self.0.iter().filter(|(_, rule)| *rule == ApprovalRule::Ask).map(|(glob, _)| glob)
+    }
+
     /// Whether any call could have to wait for a person.
     pub fn may_ask(&self) -> bool {
-        self.0.iter().any(|(_, rule)| *rule == ApprovalRule::Ask)
+        self.asking().next().is_some()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::{Approvals, Approver, BeforeToolCall, Permission};
+use super::{Approvals, Approver, BeforeToolCall, Glob, Permission};
 
 /// How long one call may take when nothing else is said: the most that a run's own clock allows. A surface without a clock has this one.
 pub const CALL_LIMIT: Duration = Duration::from_secs(60);
@@ -103,6 +103,11 @@ impl Gate {
     /// Whether a call may have to wait for somebody before it is dispatched.
     pub(crate) fn may_wait(&self) -> bool {
         !self.hooks.is_empty() || self.approvals.may_ask()
+    }
+
+    /// Which calls may have to wait for a person.
+    pub(crate) fn asking(&self) -> impl Iterator<Item = &Glob> {
+        self.approvals.asking()
     }
 
     pub(super) fn permits(&self, id: &str) -> bool {

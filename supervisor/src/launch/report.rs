@@ -1,9 +1,9 @@
 //! What stands around a child, as reports show it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One isolation layer, under its name in reports.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wall {
     /// Every object the body can touch was made in its own context.
@@ -65,7 +65,7 @@ impl Wall {
 }
 
 /// How much of a wall stands.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WallStatus {
     /// All of it, confirmed.
@@ -79,19 +79,20 @@ pub enum WallStatus {
 }
 
 /// One wall of one child.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct WallReport {
     /// Which.
     pub name: Wall,
     /// How much of it stands.
     pub status: WallStatus,
     /// The host's reason, when it does not stand whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 /// Which way a child was started.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LauncherKind {
     /// Forked from a template.
@@ -101,7 +102,8 @@ pub enum LauncherKind {
 }
 
 /// Everything that stands around one child.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Isolation {
     /// Which way it was started.
     pub launcher: LauncherKind,

@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::surface::Target;
 use crate::catalog::{CallCode, CallFailure, Catalog, SearchQuery, Source, Tool, json_bytes};
 use crate::gate::{Gate, Listener, Passage, Told, check_arguments};
-use crate::run::{RunEvent, RunReport, RunRequest, Supervisor};
+use crate::run::{RunEvent, RunReport, RunRequest, Runner};
 use crate::telemetry::{Recorder, SurfaceNote};
 
 /// Does what a model asks for. One for each turn or session of a run's plan; its calls may go side by side.
@@ -22,7 +22,7 @@ pub struct Executor {
     gate: Arc<Gate>,
     passage: Passage,
     recorder: Recorder,
-    supervisor: Option<Supervisor>,
+    runner: Option<Arc<dyn Runner>>,
     limits: RunLimits,
     run_id: Arc<str>,
     began: Instant,
@@ -76,13 +76,13 @@ impl Executor {
         let passage = passage.with_listener(Arc::new(ear));
         note_surface(&plan, &recorder);
         let (seq, bodies) = (AtomicU64::new(0), AtomicU64::new(0));
-        Executor { plan, gate, passage, recorder, supervisor: None, limits: RunLimits::default(), run_id, began, seq, bodies }
+        Executor { plan, gate, passage, recorder, runner: None, limits: RunLimits::default(), run_id, began, seq, bodies }
     }
 
-    /// The same with somebody who runs bodies.
+    /// The same with somebody who runs bodies: a supervisor, or a fleet.
     #[must_use]
-    pub fn with_supervisor(mut self, supervisor: Supervisor) -> Executor {
-        self.supervisor = Some(supervisor);
+    pub fn with_supervisor(mut self, supervisor: impl Runner + 'static) -> Executor {
+        self.runner = Some(Arc::new(supervisor));
         self
     }
 
@@ -205,7 +205,7 @@ impl Executor {
     }
 
     async fn code(&self, body: &str, hear: impl FnMut(&RunEvent) + Send, stop: impl Future<Output = ()> + Send) -> Outcome {
-        let Some(supervisor) = &self.supervisor else {
+        let Some(runner) = &self.runner else {
             let message = "no isolated child can be started here; use tool_search, tool_describe and tool_call";
             return Outcome::Failed(CallFailure::new(CallCode::ToolUnavailable, Control::Code.as_str(), message));
         };
@@ -219,7 +219,7 @@ impl Executor {
         let mut request =
             RunRequest::new(body).with_limits(limits).with_gate(Arc::clone(&self.gate)).with_context(self.plan.context.clone());
         request.run_id = Some(Arc::clone(&run_id));
-        let report = recorded_until(supervisor, request, catalog, &self.recorder, &run_id, hear, stop).await;
+        let report = recorded_until(&**runner, request, catalog, &self.recorder, &run_id, hear, stop).await;
         Outcome::Ran(Box::new(report))
     }
 
@@ -282,19 +282,19 @@ struct Pending {
 
 /// Runs a body and notes all that it does; `hear` gets each event, too.
 pub async fn recorded(
-    supervisor: &Supervisor,
+    runner: &dyn Runner,
     request: RunRequest,
     catalog: Arc<dyn Catalog>,
     recorder: &Recorder,
     run_id: &str,
     hear: impl FnMut(&RunEvent),
 ) -> RunReport {
-    recorded_until(supervisor, request, catalog, recorder, run_id, hear, std::future::pending()).await
+    recorded_until(runner, request, catalog, recorder, run_id, hear, std::future::pending()).await
 }
 
 /// The same; the run is cancelled when `stop` is over.
 async fn recorded_until(
-    supervisor: &Supervisor,
+    runner: &dyn Runner,
     request: RunRequest,
     catalog: Arc<dyn Catalog>,
     recorder: &Recorder,
@@ -303,7 +303,7 @@ async fn recorded_until(
     stop: impl Future<Output = ()>,
 ) -> RunReport {
     note_start(recorder, run_id, &request);
-    let mut handle = supervisor.start(request, catalog);
+    let mut handle = runner.start(request, catalog);
     let mut stop = std::pin::pin!(stop);
     let mut is_stopped = false;
     loop {

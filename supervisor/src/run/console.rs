@@ -2,10 +2,12 @@
 //!
 //! The child cuts its entries itself so that less travels; the supervisor keeps to the same limits as if it did not.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use codemode_protocol::Level;
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::cut;
 
@@ -13,15 +15,22 @@ use super::cut;
 const LEAST_COST: usize = 16;
 
 /// One `console` call of a body.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct LogEntry {
     /// Which method.
+    #[serde(deserialize_with = "level")]
     pub level: Level,
     /// Its arguments as text. Guest text: filter it before it reaches a terminal.
     pub text: String,
     /// Bytes cut out of `text`; absent in JSON when nothing was.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub dropped: u64,
+}
+
+fn level<'de, D: Deserializer<'de>>(from: D) -> Result<Level, D::Error> {
+    let word = Cow::<str>::deserialize(from)?;
+    Level::from_word(&word).ok_or_else(|| D::Error::custom("no level"))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

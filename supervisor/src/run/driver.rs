@@ -386,7 +386,7 @@ fn event_of(seq: u64, outcome: Outcome) -> Event {
 }
 
 /// A failure as it goes to the child, with everything bounded that a backend may have made long.
-fn wire_error(failure: CallFailure, limits: &RunLimits) -> WireError {
+pub(crate) fn wire_error(failure: CallFailure, limits: &RunLimits) -> WireError {
     let fits = |data: &Value, most: usize| {
         let text = within_depth(data, MAX_DEPTH - DATA_ENVELOPE_DEPTH).then(|| JsonText::of(data).ok()).flatten();
         text.filter(|text| text.bytes() <= most)

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cut;
 use crate::catalog::{CallCode, Source};
@@ -15,7 +15,7 @@ use crate::gate::Admitted;
 const ID_BYTES: usize = 256;
 
 /// What was asked for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// `openclaw.tools.search`
@@ -27,7 +27,7 @@ pub enum Method {
 }
 
 /// How far a request came.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallState {
     /// Taken from the child; no effect can have happened.
@@ -81,8 +81,8 @@ impl CallState {
 }
 
 /// One request of a body.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CallEntry {
     /// From 1, in the order in which the child sent them.
     pub seq: u64,
@@ -97,11 +97,11 @@ pub struct CallEntry {
     /// Why it failed.
     pub code: Option<CallCode>,
     /// From the start of the run to the request.
-    #[serde(serialize_with = "super::timing::millis")]
+    #[serde(serialize_with = "super::timing::millis", deserialize_with = "super::timing::from_millis")]
     #[serde(rename = "startMs")]
     pub start: Duration,
     /// From the request to its final state.
-    #[serde(serialize_with = "super::timing::millis")]
+    #[serde(serialize_with = "super::timing::millis", deserialize_with = "super::timing::from_millis")]
     #[serde(rename = "durationMs")]
     pub duration: Duration,
     /// JSON text of the arguments, in bytes.
@@ -109,10 +109,10 @@ pub struct CallEntry {
     /// JSON text of the answer, in bytes; 0 without one.
     pub result_bytes: usize,
     /// Paths of arguments that came as text and were decoded, because the schema wants an object or array there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decoded: Vec<String>,
     /// The hooks that rewrote the arguments, in order; `argsBytes` are the bytes of what they left.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten_by: Vec<String>,
 }
 

@@ -1,10 +1,12 @@
 //! What follows from the limits of a run, and how a report shows them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use codemode_protocol::{Limit, RunLimits};
-use serde::Serializer;
+use serde::de::Error;
 use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serializer};
 
 use super::console::ConsoleLimits;
 use crate::launch::LaunchOrder;
@@ -55,6 +57,15 @@ pub(crate) fn serialize<S: Serializer>(limits: &RunLimits, to: S) -> Result<S::O
     }
     map.serialize_entry("cpuSeconds", &cpu_seconds(limits))?;
     map.end()
+}
+
+/// What [`serialize`] wrote; a limit outside its bounds is refused.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<RunLimits, D::Error> {
+    let given = BTreeMap::<String, u64>::deserialize(from)?;
+    Limit::ALL.into_iter().try_fold(RunLimits::default(), |limits, limit| match given.get(limit.name()) {
+        Some(value) => limits.with(limit, *value).map_err(D::Error::custom),
+        None => Ok(limits),
+    })
 }
 
 #[cfg(test)]

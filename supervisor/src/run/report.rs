@@ -2,10 +2,12 @@
 //!
 //! The JSON of these types is a contract: names and order of fields are what other programs read.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use codemode_protocol::{JsonText, RunLimits, ValueType};
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::console::LogEntry;
 use super::ledger::CallEntry;
@@ -15,14 +17,15 @@ use crate::launch::Isolation;
 use crate::telemetry::Telemetry;
 
 /// The result of a run.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunReport {
     /// Whether the body gave a value and nothing went wrong.
     pub ok: bool,
     /// The body's value as JSON text: guest text. Kept beside an error when the body had returned before it.
     pub value: JsonText,
     /// What the value was in JavaScript.
+    #[serde(deserialize_with = "value_type")]
     pub value_type: ValueType,
     /// What the body wrote, first part and last.
     pub logs: Vec<LogEntry>,
@@ -43,18 +46,24 @@ pub struct RunReport {
 }
 
 /// What the child used, and might have.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resources {
     /// Peak resident set; 0 when there was no child.
     pub peak_rss_bytes: u64,
     /// The limits of the run.
-    #[serde(serialize_with = "limits::serialize")]
+    #[serde(serialize_with = "limits::serialize", deserialize_with = "limits::deserialize")]
     pub limits: RunLimits,
 }
 
+fn value_type<'de, D: Deserializer<'de>>(from: D) -> Result<ValueType, D::Error> {
+    let word = Cow::<str>::deserialize(from)?;
+    ValueType::from_word(&word).ok_or_else(|| D::Error::custom("no type of a value"))
+}
+
 /// Why a run gave no value.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunError {
     /// The class.
     pub code: ErrorCode,
@@ -93,7 +102,7 @@ impl fmt::Display for RunError {
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $variant:ident $code:literal $name:literal,)*) => {
         /// The classes of ends without a value.
-        #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum ErrorCode {
             $($(#[$doc])* $variant,)*
@@ -153,6 +162,8 @@ error_codes! {
     IsolationViolation "isolation_violation" "IsolationViolation",
     /// The child ended without an answer.
     ChildCrashed "child_crashed" "ChildCrashed",
+    /// The worker that had the run went silent, or the way to it did. A call that is `unknown` may have happened, no other one did.
+    WorkerLost "worker_lost" "WorkerLost",
     /// The caller cancelled the run.
     Cancelled "cancelled" "Cancelled",
     /// A bug of ours.
@@ -174,7 +185,7 @@ mod tests {
         for code in ErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
-        assert_eq!(ErrorCode::ALL.len(), 18);
+        assert_eq!(ErrorCode::ALL.len(), 19);
     }
 
     #[test]
@@ -196,5 +207,8 @@ mod tests {
         let start = r#"{"ok":false,"value":null,"valueType":"undefined","logs":[],"logsDropped":0,"error":{"code":"timeout","name":"TimeoutError","message":"m","line":null,"column":null,"stack":null,"data":null},"calls":[],"telemetry":{"catalogSize":0,"sources":{"openclaw":0,"plugin":0,"mcp":0,"client":0},"searchCount":0,"describeCount":0,"callCount":0,"selected":[],"unavailable":[]},"timing":{"totalMs":0.0,"launchMs":0.0,"bodyMs":0.0,"toolMs":0.0,"approvalMs":0.0,"childCpuMs":0.0},"resources":{"peakRssBytes":0,"limits":{"#;
         assert!(json.starts_with(start), "{json}");
         assert!(json.ends_with(r#"}},"isolation":null}"#), "{json}");
+        let read: RunReport = serde_json::from_str(&json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json, "and is read as it was written");
+        assert!(serde_json::from_str::<RunReport>(&json.replacen('{', r#"{"more":1,"#, 1)).is_err());
     }
 }

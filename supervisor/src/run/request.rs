@@ -5,6 +5,7 @@ use std::sync::Arc;
 use codemode_protocol::RunLimits;
 
 use super::report::{ErrorCode, RunError};
+use super::trace::TraceParent;
 use crate::catalog::RunContext;
 use crate::gate::Gate;
 
@@ -50,6 +51,8 @@ pub struct RunRequest {
     pub run_id: Option<Arc<str>>,
     /// For whom it is. What follows from it (policy, catalog) was decided before the run; here it is for logs and traces.
     pub context: RunContext,
+    /// The span of the caller that it belongs to; the run's own span names it.
+    pub trace_parent: Option<TraceParent>,
     /// What its calls pass on their way to the catalog.
     pub gate: Arc<Gate>,
     #[cfg(any(test, feature = "danger"))]
@@ -64,6 +67,7 @@ impl RunRequest {
             limits: RunLimits::default(),
             run_id: None,
             context: RunContext::default(),
+            trace_parent: None,
             gate: Arc::default(),
             #[cfg(any(test, feature = "danger"))]
             fixed_seed: None,
@@ -91,6 +95,13 @@ impl RunRequest {
     #[must_use]
     pub fn with_context(mut self, context: RunContext) -> Self {
         self.context = context;
+        self
+    }
+
+    /// The same as a part of this span.
+    #[must_use]
+    pub fn with_trace_parent(mut self, parent: TraceParent) -> Self {
+        self.trace_parent = Some(parent);
         self
     }
 

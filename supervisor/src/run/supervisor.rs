@@ -18,6 +18,7 @@ use super::limits;
 use super::report::{ErrorCode, Resources, RunError, RunReport};
 use super::request::RunRequest;
 use super::timing::Timing;
+use super::trace::TraceParent;
 use crate::bridge::rehearsal;
 use crate::catalog::Catalog;
 use crate::launch::{Confined, LaunchConfig, LaunchError, LaunchOrder, Launcher, LauncherChoice, Spawn, Template};
@@ -166,6 +167,7 @@ impl Supervisor {
             gen_ai.agent.id = context.agent.as_deref(),
             session.id = context.session.as_deref(),
             codemode.channel = context.channel.as_deref(),
+            traceparent = request.trace_parent.as_ref().map(TraceParent::as_str),
             codemode.verdict = tracing::field::Empty,
         );
         let work = async move {
@@ -191,7 +193,7 @@ impl Supervisor {
             report
         };
         let task = tokio::spawn(work.instrument(span));
-        RunHandle { cancel, events: None, task, limits, taken: false }
+        RunHandle::of(cancel, None, task, limits)
     }
 }
 
@@ -223,7 +225,7 @@ fn seed() -> Result<Seed, getrandom::Error> {
     Ok(Seed::new(bits))
 }
 
-fn without_child(catalog: &dyn Catalog, limits: RunLimits, error: RunError) -> RunReport {
+pub(crate) fn without_child(catalog: &dyn Catalog, limits: RunLimits, error: RunError) -> RunReport {
     report(Telemetry::of_catalog(driver::summary_of(catalog)), limits, error)
 }
 
@@ -289,6 +291,16 @@ pub struct RunHandle {
 }
 
 impl RunHandle {
+    /// The handle to a run that this task carries out. It ends the run soon after `cancel` says so, and is the last to hold `events`.
+    pub(crate) fn of(
+        cancel: watch::Sender<bool>,
+        events: Option<mpsc::UnboundedReceiver<RunEvent>>,
+        task: JoinHandle<RunReport>,
+        limits: RunLimits,
+    ) -> RunHandle {
+        RunHandle { cancel, events, task, limits, taken: false }
+    }
+
     /// Ends the run as soon as possible, with the verdict `cancelled` unless it had another one already.
     pub fn cancel(&self) {
         self.cancel.send_replace(true);

@@ -4,28 +4,30 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The report's times. Each is wall time, but `child_cpu`.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Timing {
     /// From the request to the report.
-    #[serde(rename = "totalMs", serialize_with = "millis")]
+    #[serde(rename = "totalMs", serialize_with = "millis", deserialize_with = "from_millis")]
     pub total: Duration,
     /// Until the child had proved its walls.
-    #[serde(rename = "launchMs", serialize_with = "millis")]
+    #[serde(rename = "launchMs", serialize_with = "millis", deserialize_with = "from_millis")]
     pub launch: Duration,
     /// From the first body byte to the answer, or to the end that came instead.
-    #[serde(rename = "bodyMs", serialize_with = "millis")]
+    #[serde(rename = "bodyMs", serialize_with = "millis", deserialize_with = "from_millis")]
     pub body: Duration,
     /// With at least one `call` open.
-    #[serde(rename = "toolMs", serialize_with = "millis")]
+    #[serde(rename = "toolMs", serialize_with = "millis", deserialize_with = "from_millis")]
     pub tool: Duration,
     /// With at least one approval waited for.
-    #[serde(rename = "approvalMs", serialize_with = "millis")]
+    #[serde(rename = "approvalMs", serialize_with = "millis", deserialize_with = "from_millis")]
     pub approval: Duration,
     /// User and system time of the child.
-    #[serde(rename = "childCpuMs", serialize_with = "millis")]
+    #[serde(rename = "childCpuMs", serialize_with = "millis", deserialize_with = "from_millis")]
     pub child_cpu: Duration,
 }
 
@@ -33,6 +35,17 @@ pub struct Timing {
 pub(crate) fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     // Exact for 285 years, f64 has 53 bits for the microseconds.
     to.serialize_f64(time.as_micros() as f64 / 1000.0)
+}
+
+/// What [`millis`] wrote.
+pub(crate) fn from_millis<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let micros = f64::deserialize(from)? * 1000.0;
+    // A year: what is longer is no time of a run.
+    if !(0.0..=3.2e13).contains(&micros) {
+        return Err(D::Error::custom("no time of a run"));
+    }
+    // Inside the bounds above, and whole after rounding.
+    Ok(Duration::from_micros(micros.round() as u64))
 }
 
 /// Adds up the time in which at least one of several overlapping things is open.

@@ -175,7 +175,7 @@ impl Future for Guarded {
 }
 
 /// The JSON text of a value that a backend gave, if it may go to the child.
-fn text(tool_id: &str, value: &Value, limit: usize) -> Result<JsonText, CallFailure> {
+pub(crate) fn text(tool_id: &str, value: &Value, limit: usize) -> Result<JsonText, CallFailure> {
     if !within_depth(value, MAX_DEPTH - ENVELOPE_DEPTH) {
         let message = format!("the tool's value is nested deeper than {} levels", MAX_DEPTH - ENVELOPE_DEPTH);
         return Err(CallFailure::new(CallCode::InvalidResult, tool_id, message));

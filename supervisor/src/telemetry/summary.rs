@@ -1,12 +1,12 @@
 //! The `telemetry` object of a report: sizes and counts, no texts of tools or bodies but ids.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalog::{CatalogSummary, Source, Unavailable};
 
 /// How a body used its catalog.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Telemetry {
     /// Tools that the run could see.
     pub catalog_size: usize,
@@ -25,7 +25,8 @@ pub struct Telemetry {
 }
 
 /// Tools by source, every source named.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct SourceCounts {
     /// Built into the gateway.
     pub openclaw: usize,
@@ -38,7 +39,8 @@ pub struct SourceCounts {
 }
 
 /// A tool that was called.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Selected {
     /// Its id.
     pub id: String,

@@ -20,7 +20,7 @@ use crate::catalog::{FileCatalog, RunContext, Sources};
 use crate::config::{Config, Mode};
 use crate::gate::Policy;
 use crate::modes::{Executor, Plan, PlanRequest, ShownInstead, plan};
-use crate::run::{ErrorCode, RunRequest, Supervisor};
+use crate::run::{ErrorCode, RunRequest, Runner};
 use crate::telemetry::Recorder;
 
 /// Bodies that run at once, of all connections together; further ones wait their turn. Each is a process.
@@ -44,7 +44,7 @@ pub struct McpServerSetup {
     /// Limits of bodies; the wall clock is that of `shown` and the configuration.
     pub limits: RunLimits,
     /// Who runs bodies, or why nobody does.
-    pub supervisor: Result<Supervisor, String>,
+    pub supervisor: Result<Arc<dyn Runner>, String>,
     /// Where it is noted what happens.
     pub recorder: Recorder,
 }
@@ -75,7 +75,7 @@ impl McpServer {
         let runs_bodies = setup.shown.over(configured).mode == Mode::Code;
         let no_isolation = match &setup.supervisor {
             Err(why) => Some(why.clone()),
-            Ok(supervisor) if runs_bodies => no_child(supervisor, setup.limits).await,
+            Ok(supervisor) if runs_bodies => no_child(&**supervisor, setup.limits).await,
             Ok(_) => None,
         };
         // Before the lists are read, so that no change of one falls between.
@@ -161,7 +161,7 @@ impl Shared {
         let setup = &self.setup;
         let executor = Executor::new(plan, setup.config.gate(), setup.recorder.clone(), name.into()).with_limits(setup.limits);
         match &setup.supervisor {
-            Ok(supervisor) if self.no_isolation.is_none() => executor.with_supervisor(supervisor.clone()),
+            Ok(supervisor) if self.no_isolation.is_none() => executor.with_supervisor(Arc::clone(supervisor)),
             _ => executor,
         }
     }
@@ -179,9 +179,9 @@ async fn planned(setup: &McpServerSetup, no_isolation: Option<String>) -> Plan {
 }
 
 /// Why no isolated child can be started, if none can: tried with the smallest body.
-async fn no_child(supervisor: &Supervisor, limits: RunLimits) -> Option<String> {
+async fn no_child(runner: &dyn Runner, limits: RunLimits) -> Option<String> {
     let Ok(empty) = FileCatalog::from_str("[]", "none") else { return Some("there is no empty catalog".to_owned()) };
-    let report = supervisor.run(RunRequest::new("return 1").with_limits(limits), Arc::new(empty)).await;
+    let report = runner.start(RunRequest::new("return 1").with_limits(limits), Arc::new(empty)).report().await;
     let error = report.error?;
     match error.code {
         ErrorCode::IsolationUnavailable | ErrorCode::NodeUnavailable => Some(error.message.replace('\n', "; ")),

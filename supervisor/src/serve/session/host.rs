@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use codemode_protocol::RunLimits;
 
 use super::Admission;
-use crate::run::Supervisor;
+use crate::run::Runner;
 use crate::telemetry::Recorder;
 
 /// How much gateways may have here.
@@ -31,7 +31,7 @@ impl Default for HostLimits {
 /// What all sessions of a program share. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Host {
-    pub(super) supervisor: Supervisor,
+    pub(super) runner: Arc<dyn Runner>,
     pub(super) recorder: Recorder,
     pub(super) admission: Admission,
     pub(super) limits: HostLimits,
@@ -40,10 +40,17 @@ pub struct Host {
 }
 
 impl Host {
-    /// Runs bodies with this supervisor.
-    pub fn new(supervisor: Supervisor, limits: HostLimits) -> Host {
+    /// Runs bodies with this supervisor, or this fleet.
+    pub fn new(runner: impl Runner + 'static, limits: HostLimits) -> Host {
         let admission = Admission::new(limits.at_once);
-        Host { supervisor, recorder: Recorder::default(), admission, limits, usual: RunLimits::default(), draining: Arc::default() }
+        Host {
+            runner: Arc::new(runner),
+            recorder: Recorder::default(),
+            admission,
+            limits,
+            usual: RunLimits::default(),
+            draining: Arc::default(),
+        }
     }
 
     /// The same, whose runs have these limits where they say nothing.

@@ -15,7 +15,7 @@ use super::run::{Job, NotTaken, Runs};
 use super::{Host, Line, context};
 use crate::catalog::gateway::{Outgoing, Overdue, Peer, RemoteCatalog, tool_set};
 use crate::gate::Gate;
-use crate::run::RunRequest;
+use crate::run::{RunRequest, TraceParent};
 
 /// Texts up to this size are read where they come in: that takes a fraction of a millisecond. A catalog of 16 MiB takes a good part of a second, and other
 /// connections must not wait for it.
@@ -59,6 +59,7 @@ pub struct Session {
     offered: Option<Capabilities>,
     runs: Runs,
     tasks: JoinSet<()>,
+    trace_parent: Option<TraceParent>,
 }
 
 impl Session {
@@ -71,7 +72,17 @@ impl Session {
     pub fn open(host: &Host) -> (Session, Outgoing) {
         let (peer, outgoing) = Peer::connected();
         let line = host.admission.line();
-        (Session { host: host.clone(), peer, line, offered: None, runs: Runs::default(), tasks: JoinSet::new() }, outgoing)
+        (
+            Session { host: host.clone(), peer, line, offered: None, runs: Runs::default(), tasks: JoinSet::new(), trace_parent: None },
+            outgoing,
+        )
+    }
+
+    /// The same, its runs being parts of this span.
+    #[must_use]
+    pub fn with_trace_parent(mut self, parent: Option<TraceParent>) -> Session {
+        self.trace_parent = parent;
+        self
     }
 
     /// Takes the text of one message. It waits for as long as the gateway does not read its answers.
@@ -120,6 +131,11 @@ impl Session {
     /// Waits until no run goes on. Cancel-safe.
     pub async fn idle(&self) {
         self.runs.none().await;
+    }
+
+    /// Cancels its runs. Each still has its `run.finished`.
+    pub fn cancel(&self) {
+        self.runs.cancel_all();
     }
 
     /// Ends the session: says why, cancels its runs, and waits until every child is reaped.
@@ -183,6 +199,7 @@ impl Session {
         }
         let mut request = RunRequest::new(body).with_limits(limits).with_context(context::context(context)).with_gate(Arc::new(gate));
         request.run_id = Some(run.as_str().into());
+        request.trace_parent.clone_from(&self.trace_parent);
         Ok(Job {
             host: self.host.clone(),
             peer: self.peer.clone(),

@@ -154,7 +154,7 @@ async fn run(host: &Host, peer: &Peer, place: &mut Place, wants: Wants, request:
     let run_id: Arc<str> = name.as_str().into();
     note_start(&recorder, &run_id, &request);
     let catalog = if recorder.is_logging() { recorder.watch(catalog, Arc::clone(&run_id)) } else { catalog };
-    let mut handle = host.supervisor.start(request, catalog);
+    let mut handle = host.runner.start(request, catalog);
     let mut heard_cancel = false;
     loop {
         let event = tokio::select! {
