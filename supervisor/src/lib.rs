@@ -21,6 +21,7 @@ pub mod catalog;
 pub mod cli;
 pub mod config;
 pub mod doctor;
+pub mod fleet;
 pub mod gate;
 pub mod launch;
 pub mod modes;
@@ -34,6 +35,6 @@ pub mod telemetry;
 pub use codemode_protocol::{JsonText, Level, Limit, LimitError, RunLimits, ValueType};
 pub use run::{
     Admission, Ahead, Builder, CallEntry, CallState, ErrorCode, InvalidBody, LogEntry, Method, Resources, RunError, RunEvent, RunHandle,
-    RunReport, RunRequest, Supervisor, Timing,
+    RunReport, RunRequest, Runner, Supervisor, Timing, TraceParent,
 };
 pub use telemetry::{Selected, SourceCounts, Telemetry};

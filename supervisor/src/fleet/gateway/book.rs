@@ -1,0 +1,230 @@
+//! What became of the calls of one run, as the gateway saw it. Pure: instants are durations since the start of the run.
+//!
+//! A worker's ledger is a claim. Whether a call was made, and what came of it, is known here: where the two differ, this is what the report says.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::catalog::{CallCode, Source};
+use crate::gate::Admitted;
+use crate::run::{CallEntry, CallState, Method};
+
+/// What a worker says of a call and cannot be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub(super) enum Untrue {
+    #[error("call {0} was asked for twice")]
+    Repeated(u64),
+    #[error("call {0} is not the one that was asked about before")]
+    Changed(u64),
+    #[error("call {0} is said to have a value, and was never asked for")]
+    Invented(u64),
+    #[error("the requests of the report are not in their order")]
+    OutOfOrder,
+}
+
+/// The calls of one run that came here.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    calls: BTreeMap<u64, CallEntry>,
+    is_closed: bool,
+}
+
+impl Book {
+    /// A call came, with this number in the worker's ledger. It is the first with it, or untrue.
+    pub(super) fn open(&mut self, seq: u64, id: &str, args_bytes: usize, now: Duration) -> Result<(), Untrue> {
+        if self.calls.contains_key(&seq) {
+            return Err(Untrue::Repeated(seq));
+        }
+        let entry = CallEntry {
+            seq,
+            method: Method::Call,
+            id: Some(id.to_owned()),
+            source: None,
+            state: CallState::Queued,
+            code: None,
+            start: now,
+            duration: Duration::ZERO,
+            args_bytes,
+            result_bytes: 0,
+            decoded: Vec::new(),
+            rewritten_by: Vec::new(),
+        };
+        self.calls.insert(seq, entry);
+        Ok(())
+    }
+
+    pub(super) fn resolve(&mut self, seq: u64, id: String, source: Source) {
+        if let Some(entry) = self.unfinished(seq) {
+            entry.id = Some(id);
+            entry.source = Some(source);
+        }
+    }
+
+    /// The backend is asked *now*. False when it must not be: the run is over.
+    #[must_use]
+    pub(super) fn send(&mut self, seq: u64, call: &Admitted) -> bool {
+        match self.unfinished(seq) {
+            Some(entry) if entry.state == CallState::Queued => {
+                entry.state = CallState::Sent;
+                entry.args_bytes = call.args_bytes();
+                entry.decoded = call.decoded().to_vec();
+                entry.rewritten_by = call.rewritten_by().to_vec();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The call has its answer. One that comes too late changes nothing.
+    pub(super) fn settle(&mut self, seq: u64, result: Result<usize, CallCode>, now: Duration) {
+        let Some(entry) = self.unfinished(seq) else { return };
+        entry.duration = now.saturating_sub(entry.start);
+        match result {
+            Ok(bytes) => {
+                entry.state = CallState::Ok;
+                entry.result_bytes = bytes;
+            }
+            Err(code) => {
+                entry.code = Some(code);
+                entry.state = match entry.state {
+                    CallState::Sent => CallState::Error,
+                    _ if code.is_denial() => CallState::Denied,
+                    _ => CallState::Refused,
+                };
+            }
+        }
+    }
+
+    /// Nobody waits for this call any more.
+    pub(super) fn abandon(&mut self, seq: u64, now: Duration) {
+        if let Some(entry) = self.unfinished(seq) {
+            entry.duration = now.saturating_sub(entry.start);
+            entry.state = if entry.state == CallState::Sent { CallState::Unknown } else { CallState::Cancelled };
+        }
+    }
+
+    /// The run is over: every call has its final state, and none is sent from here on.
+    pub(super) fn close(&mut self, now: Duration) {
+        let open: Vec<u64> = self.calls.iter().filter(|(_, entry)| !entry.state.is_final()).map(|(seq, _)| *seq).collect();
+        open.into_iter().for_each(|seq| self.abandon(seq, now));
+        self.is_closed = true;
+    }
+
+    /// What is true of an entry of the worker's ledger.
+    pub(super) fn corrected(&self, mut told: CallEntry) -> Result<CallEntry, Untrue> {
+        if told.method != Method::Call {
+            return if self.calls.contains_key(&told.seq) { Err(Untrue::Changed(told.seq)) } else { Ok(told) };
+        }
+        let Some(seen) = self.calls.get(&told.seq) else {
+            // It never came here, so nothing has happened.
+            told.state = match told.state {
+                CallState::Ok => return Err(Untrue::Invented(told.seq)),
+                CallState::Error => CallState::Refused,
+                CallState::Queued | CallState::Sent | CallState::Unknown => CallState::Cancelled,
+                state @ (CallState::Denied | CallState::Refused | CallState::Cancelled) => state,
+            };
+            return Ok(told);
+        };
+        let is_worker_s = seen.state == CallState::Cancelled && matches!(told.state, CallState::Denied | CallState::Refused);
+        if !is_worker_s && seen.state.is_final() {
+            told.state = seen.state;
+            told.code = seen.code;
+        }
+        told.id.clone_from(&seen.id);
+        told.source = seen.source;
+        told.result_bytes = seen.result_bytes;
+        told.rewritten_by.clone_from(&seen.rewritten_by);
+        if !seen.rewritten_by.is_empty() {
+            told.args_bytes = seen.args_bytes;
+            told.decoded.clone_from(&seen.decoded);
+        }
+        Ok(told)
+    }
+
+    /// All requests of the run: the worker's ledger, corrected, and what it has kept to itself.
+    pub(super) fn merged(&self, told: Vec<CallEntry>) -> Result<Vec<CallEntry>, Untrue> {
+        let mut all = self.calls.clone();
+        let mut last = 0;
+        for entry in told {
+            if entry.seq <= last {
+                return Err(Untrue::OutOfOrder);
+            }
+            last = entry.seq;
+            all.insert(entry.seq, self.corrected(entry)?);
+        }
+        Ok(all.into_values().collect())
+    }
+
+    fn unfinished(&mut self, seq: u64) -> Option<&mut CallEntry> {
+        self.calls.get_mut(&seq).filter(|entry| !self.is_closed && !entry.state.is_final())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use CallState::{Cancelled, Denied, Error, Ok as Done, Queued, Refused, Sent, Unknown};
+
+    use super::*;
+
+    const T: Duration = Duration::from_millis(1);
+
+    fn sent() -> Admitted {
+        let tool = crate::catalog::Tool::new(Source::Client, "demo", "echo", "", serde_json::json!({}));
+        Admitted::unasked(tool.into(), serde_json::json!({}), 9)
+    }
+
+    fn told(seq: u64, state: CallState) -> CallEntry {
+        let mut book = Book::default();
+        book.open(seq, "demo:echo", 2, T).unwrap();
+        CallEntry { state, ..book.calls.remove(&seq).unwrap() }
+    }
+
+    #[test]
+    fn what_was_sent_and_not_answered_is_unknown_and_nothing_else_is() {
+        let mut book = Book::default();
+        for seq in 1..=5 {
+            book.open(seq, "demo:echo", 2, T).unwrap();
+        }
+        assert!(book.send(2, &sent()) && book.send(3, &sent()) && book.send(4, &sent()));
+        book.settle(3, Result::Ok(7), T);
+        book.settle(4, Err(CallCode::ToolError), T);
+        book.settle(5, Err(CallCode::ApprovalDenied), T);
+        book.close(T);
+        assert!(!book.send(1, &sent()), "nothing is sent once the run is over");
+        book.settle(2, Result::Ok(1), T);
+        let states: Vec<_> = book.merged(Vec::new()).unwrap().iter().map(|entry| entry.state).collect();
+        assert_eq!(states, [Cancelled, Unknown, Done, Error, Denied]);
+    }
+
+    #[test]
+    fn no_call_is_made_twice() {
+        let mut book = Book::default();
+        book.open(1, "a", 2, T).unwrap();
+        assert_eq!(book.open(1, "a", 2, T), Err(Untrue::Repeated(1)));
+        assert!(book.send(1, &sent()) && !book.send(1, &sent()));
+    }
+
+    #[test]
+    fn what_a_worker_says_of_a_call_is_held_to_what_came_here() {
+        let mut book = Book::default();
+        book.open(1, "demo:echo", 2, T).unwrap();
+        assert!(book.send(1, &sent()));
+        book.settle(1, Result::Ok(7), T);
+        book.open(2, "demo:echo", 2, T).unwrap();
+        book.close(T);
+        for state in [Queued, Sent, Done, Error, Denied, Refused, Cancelled, Unknown] {
+            let truth = book.corrected(told(1, state)).unwrap();
+            assert_eq!((truth.state, truth.result_bytes), (Done, 7), "{state:?}");
+            let stopped = book.corrected(told(2, state)).unwrap().state;
+            assert_eq!(stopped, if matches!(state, Denied | Refused) { state } else { Cancelled }, "{state:?}");
+            match book.corrected(told(3, state)) {
+                Err(untrue) => assert_eq!((state, untrue), (Done, Untrue::Invented(3))),
+                Result::Ok(truth) => assert!(matches!(truth.state, Denied | Refused | Cancelled), "{state:?}"),
+            }
+        }
+        assert_eq!(book.merged(vec![told(2, Cancelled), told(1, Done)]), Err(Untrue::OutOfOrder));
+        let renamed = CallEntry { method: Method::Search, ..told(1, Done) };
+        assert_eq!(book.merged(vec![renamed]), Err(Untrue::Changed(1)));
+        assert_eq!(book.merged(Vec::new()).unwrap().len(), 2, "what the worker keeps to itself is in the report");
+    }
+}

@@ -1,0 +1,179 @@
+//! A worker, from its connection to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::value::RawValue;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::run;
+use super::status::{Herald, WorkerStatus};
+use crate::fleet::post::Post;
+use crate::fleet::subjects::{End, GROUP};
+use crate::fleet::{FleetError, FleetSettings, wire};
+use crate::run::Runner;
+use crate::serve::session::{Host, HostLimits};
+use crate::telemetry::Recorder;
+
+/// How long a run that is cancelled may take to be gone: a child is killed within a tenth of a second, and its report has to go out.
+const ENDED_WITHIN: Duration = Duration::from_secs(5);
+
+/// How much a worker takes on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WorkerLimits {
+    /// Runs that go on at once, at least 1. Each is a process.
+    pub places: usize,
+    /// How long runs that go on have when the worker is to end; then they are cancelled.
+    pub drain: Duration,
+}
+
+impl Default for WorkerLimits {
+    /// 32 places: as many as one run may have calls in flight; a body that waits for a tool takes no processor. 15 s to drain: the usual wall clock, and some; what stops services
+    /// waits for 30 s or more before it kills.
+    fn default() -> WorkerLimits {
+        WorkerLimits { places: 32, drain: Duration::from_secs(15) }
+    }
+}
+
+/// How a worker ended that was asked to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Drained {
+    /// Runs that went on when it was asked.
+    pub running: usize,
+    /// Those of them that had to be cancelled.
+    pub cancelled: usize,
+}
+
+/// Runs bodies for the gateways of a fleet.
+#[derive(Debug)]
+pub struct Worker {
+    post: Arc<Post>,
+    host: Host,
+    limits: WorkerLimits,
+    doctor: Option<Box<RawValue>>,
+}
+
+impl Worker {
+    /// Connects. Nothing is claimed before [`Worker::serve`].
+    ///
+    /// # Errors
+    ///
+    /// [`FleetError`].
+    pub async fn connect(settings: &FleetSettings, runner: impl Runner + 'static, limits: WorkerLimits) -> Result<Worker, FleetError> {
+        let limits = WorkerLimits { places: limits.places.clamp(1, Semaphore::MAX_PERMITS), ..limits };
+        let post = Arc::new(Post::open(settings, End::Worker).await?);
+        // Each session has one run, and whoever has a place need not wait for a turn.
+        let host = Host::new(runner, HostLimits { at_once: limits.places, runs: 1, ..HostLimits::default() });
+        Ok(Worker { post, host, limits, doctor: None })
+    }
+
+    /// The same, which notes what happens.
+    #[must_use]
+    pub fn with_recorder(mut self, recorder: Recorder) -> Worker {
+        self.host = self.host.with_recorder(recorder);
+        self
+    }
+
+    /// The same, which publishes what the doctor found on this host: any JSON.
+    #[must_use]
+    pub fn with_doctor(mut self, found: Box<RawValue>) -> Worker {
+        self.doctor = Some(found);
+        self
+    }
+
+    /// Its name in the fleet.
+    pub fn name(&self) -> &str {
+        self.post.name().as_str()
+    }
+
+    /// Claims and does runs until `stop` is over; then claims none, lets those that go on finish within a bound, cancels the rest, and returns when nothing is left of any.
+    ///
+    /// # Errors
+    ///
+    /// When NATS does not let this worker hear what it has to, or the connection is over for good. Nothing is left of any run then, either.
+    pub async fn serve(self, stop: impl Future<Output = ()>) -> Result<Drained, FleetError> {
+        let Worker { post, host, limits, doctor } = self;
+        let places = Arc::new(Semaphore::new(limits.places));
+        let herald = Herald::open(&post, doctor).await?;
+        let (over, is_over) = watch::channel(false);
+        let mut runs = JoinSet::new();
+        let told = || WorkerStatus { places: limits.places, free: places.available_permits(), draining: host.is_draining() };
+        let mut stop = std::pin::pin!(stop);
+        let served = {
+            let mut heralding = std::pin::pin!(herald.keep_telling(told));
+            let mut claiming = std::pin::pin!(claim_all(&post, &host, &places, &is_over, &mut runs));
+            tokio::select! {
+                biased;
+                () = &mut stop => Ok(()),
+                error = post.refused() => Err(error),
+                error = &mut claiming => Err(error),
+                error = &mut heralding => Err(error),
+            }
+        };
+        host.drain();
+        // Who asks while it drains is told so.
+        herald.tell(told()).await;
+        while runs.try_join_next().is_some() {}
+        let running = limits.places - places.available_permits();
+        let drained = async { while runs.join_next().await.is_some() {} };
+        let patience = if served.is_ok() { limits.drain } else { Duration::ZERO };
+        let cancelled = match timeout(patience, drained).await {
+            Ok(()) => 0,
+            Err(_) => {
+                let left = limits.places - places.available_permits();
+                over.send_replace(true);
+                let ended = async { while runs.join_next().await.is_some() {} };
+                // Whatever does not end now ends with its task: the children are reaped by their own.
+                let _ = timeout(ENDED_WITHIN, ended).await;
+                left
+            }
+        };
+        runs.shutdown().await;
+        post.flush().await;
+        served.map(|()| Drained { running, cancelled })
+    }
+}
+
+/// Claims whatever is offered while there is a free place. A worker without one does not listen, so that offers go to others.
+async fn claim_all(
+    post: &Arc<Post>,
+    host: &Host,
+    places: &Arc<Semaphore>,
+    is_over: &watch::Receiver<bool>,
+    runs: &mut JoinSet<()>,
+) -> FleetError {
+    let mut offers = None;
+    loop {
+        // Nobody closes it.
+        let Ok(place) = Arc::clone(places).acquire_owned().await else { return FleetError::Closed };
+        while runs.try_join_next().is_some() {}
+        let mut listening = match offers.take() {
+            Some(listening) => listening,
+            None => match post.subscribe(post.subjects().offers(), Some(GROUP)).await {
+                Ok(listening) => listening,
+                Err(error) => return error,
+            },
+        };
+        let (offer, back) = loop {
+            let Some(message) = listening.next().await else { return FleetError::Closed };
+            let back = message.reply.as_ref().map(|back| back.to_string()).filter(|back| post.subjects().is_inbox(End::Gateway, back));
+            // What is no offer, or wants its answer elsewhere, is nobody's.
+            if let (Ok(offer), Some(back)) = (wire::read_offer(&message.payload), back) {
+                break (offer, back);
+            }
+        };
+        runs.spawn(keep(place, run::claim(Arc::clone(post), host.clone(), offer, back, is_over.clone())));
+        if places.available_permits() > 0 {
+            offers = Some(listening);
+        }
+    }
+}
+
+/// Keeps the place until the run is over.
+async fn keep(place: OwnedSemaphorePermit, run: impl Future<Output = ()>) {
+    run.await;
+    drop(place);
+}
