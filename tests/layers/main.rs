@@ -8,7 +8,8 @@ use source::{File, files, names_after, words};
 const UNSAFE: [&str; 2] = ["supervisor/jail/object/", "supervisor/src/launch/sys.rs"];
 
 /// Crates with one address each.
-const ADDRESSES: [(&str, &[&str]); 3] = [
+const ADDRESSES: [(&str, &[&str]); 4] = [
+    ("async_nats", &["supervisor/src/fleet", "tests/fleet"]),
     ("rmcp", &["supervisor/src/catalog/mcp", "supervisor/src/serve/mcp"]),
     ("interprocess", &["supervisor/src/serve/socket", "supervisor/src/catalog/gateway"]),
     ("clap", &["supervisor/src/cli"]),
@@ -16,12 +17,12 @@ const ADDRESSES: [(&str, &[&str]); 3] = [
 
 /// Folder and the modules of its crate that it must not know.
 const DIRECTIONS: [(&str, &[&str]); 6] = [
-    ("supervisor/src/launch/", &["run", "bridge", "catalog", "gate", "cli", "serve", "modes"]),
-    ("supervisor/src/bridge/", &["run", "catalog", "gate", "cli", "serve", "modes"]),
-    ("supervisor/src/catalog/", &["run", "bridge", "launch", "cli", "serve", "modes"]),
-    ("supervisor/src/gate/", &["run", "bridge", "launch", "cli", "serve", "modes", "config"]),
-    ("supervisor/src/config/", &["run", "bridge", "launch", "cli", "serve", "modes", "telemetry"]),
-    ("supervisor/src/telemetry/", &["run", "bridge", "launch", "cli", "serve", "modes", "config"]),
+    ("supervisor/src/launch/", &["run", "bridge", "catalog", "gate", "cli", "serve", "fleet", "modes"]),
+    ("supervisor/src/bridge/", &["run", "catalog", "gate", "cli", "serve", "fleet", "modes"]),
+    ("supervisor/src/catalog/", &["run", "bridge", "launch", "cli", "serve", "fleet", "modes"]),
+    ("supervisor/src/gate/", &["run", "bridge", "launch", "cli", "serve", "fleet", "modes", "config"]),
+    ("supervisor/src/config/", &["run", "bridge", "launch", "cli", "serve", "fleet", "modes", "telemetry"]),
+    ("supervisor/src/telemetry/", &["run", "bridge", "launch", "cli", "serve", "fleet", "modes", "config"]),
 ];
 
 /// `mod.rs` files with functions that every file of their folder uses. The list only gets shorter.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+use super::fleet::FleetArguments;
 use super::launching::LaunchArguments;
 use super::{examples, number};
 use crate::catalog::RunContext;
@@ -33,6 +34,9 @@ pub(super) enum Command {
     /// Runs bodies for gateways in any language, over a local socket.
     #[command(after_help = examples::SERVE)]
     Serve(super::serve::ServeArguments),
+    /// Runs bodies for the gateways of a fleet, over NATS.
+    #[command(after_help = examples::WORKER)]
+    Worker(super::worker::WorkerArguments),
     /// Tries on this host what each wall claims to stop, one wall at a time.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArguments),
@@ -111,6 +115,9 @@ pub(super) struct McpArguments {
 
     #[command(flatten)]
     pub(super) launch: LaunchArguments,
+
+    #[command(flatten)]
+    pub(super) fleet: FleetArguments,
 }
 
 /// What a client gets in place of every tool's schema.

@@ -26,6 +26,7 @@ pub fn main() -> ExitCode {
         Command::Tools(arguments) => tools::main(&arguments),
         Command::Mcp(arguments) => mcp::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),
+        Command::Worker(arguments) => super::worker::main(&arguments),
         Command::Doctor(arguments) => doctor::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
         Command::Completions(arguments) => pages::completions(arguments.shell),

@@ -42,6 +42,15 @@ Examples:
   codemode serve --socket /run/user/1000/codemode.sock
   codemode serve --socket codemode.sock --concurrency 64 --session-log gateway.jsonl";
 
+pub(super) const WORKER: &str = "\
+It claims bodies while it has a free place, and has no tools and no secrets: what a body asks for is asked of the gateway that sent it. Permissions for NATS, and how many
+machines it takes, stand in supervisor/docs/fleet.md. SIGTERM and SIGINT let runs that go on end (--drain); none is claimed meanwhile.
+
+Examples:
+  codemode worker --nats nats://127.0.0.1:4222
+  codemode worker --nats tls://nats.example:4222 --creds worker-1.creds --name worker-1 --concurrency 64
+  codemode mcp --tools tools.json --fleet nats://127.0.0.1:4222     (a gateway of the same fleet)";
+
 pub(super) const DOCTOR: &str = "\
 Each act is tried by a Node process that runs no JavaScript, without any wall (it must succeed) and with that wall alone (it must fail).
 enforced: both did. untested: it fails here without the wall too, so nothing was shown.

@@ -8,8 +8,10 @@ use codemode_protocol::Limit;
 
 use super::arguments::McpArguments;
 use super::input::{self, Files, InputError, Shelf};
+use super::launching::LaunchArguments;
 use super::stop::Stop;
-use super::{exit, run, screen, show};
+use super::{exit, fleet, run, screen, show};
+use crate::fleet::FleetError;
 use crate::modes::ShownInstead;
 use crate::run::{Runner, Supervisor};
 use crate::serve::mcp::{Http, McpServer, McpServerSetup, ServeError};
@@ -21,7 +23,7 @@ pub(super) fn main(arguments: &McpArguments) -> ExitCode {
         Ok(http) => http,
         Err(message) => return run::refused(exit::USAGE, &message),
     };
-    if let Some(contradiction) = arguments.launch.contradiction() {
+    if let Some(contradiction) = arguments.launch.contradiction().or_else(|| arguments.fleet.contradiction()) {
         return run::refused(exit::USAGE, contradiction);
     }
     let runtime = match run::descriptors().and_then(|()| runtime()) {
@@ -32,6 +34,7 @@ pub(super) fn main(arguments: &McpArguments) -> ExitCode {
         match serve(arguments, http.as_ref()).await {
             Ok(()) => ExitCode::SUCCESS,
             Err(Failure::Input(error)) => run::unusable(&error),
+            Err(Failure::Fleet(error)) => fleet::unreachable(&error),
             Err(Failure::Serve(error)) => run::refused(exit::USAGE, &screen::visible(&error.to_string())),
         }
     });
@@ -45,6 +48,7 @@ pub(super) fn main(arguments: &McpArguments) -> ExitCode {
 enum Failure {
     Input(InputError),
     Serve(ServeError),
+    Fleet(FleetError),
 }
 
 impl<E: Into<InputError>> From<E> for Failure {
@@ -89,6 +93,14 @@ async fn serve(arguments: &McpArguments, http: Option<&Http>) -> Result<(), Fail
     served
 }
 
+/// Whoever runs bodies on this machine, or why nobody does.
+fn local(launch: &LaunchArguments) -> Result<Arc<dyn Runner>, String> {
+    match Supervisor::builder().launch(launch.launch_config()).launcher_choice(launch.launcher_of_many()).build() {
+        Ok(supervisor) => Ok(Arc::new(supervisor)),
+        Err(error) => Err(error.to_string().replace('\n', "; ")),
+    }
+}
+
 async fn with_files(
     arguments: &McpArguments,
     http: Option<&Http>,
@@ -100,15 +112,14 @@ async fn with_files(
         let Shelf { config, sources, context, policy, notes } = files.shelved();
         let limits = arguments.launch.limits()?;
         let launch = &arguments.launch;
-        let supervisor = Supervisor::builder().launch(launch.launch_config()).launcher_choice(launch.launcher_of_many()).build();
+        let supervisor = match arguments.fleet.runner().await {
+            Some(fleet) => Ok(fleet.map_err(Failure::Fleet)?),
+            None => local(launch),
+        };
         notes.iter().for_each(|note| show::note(note));
         let shown = ShownInstead {
             mode: arguments.mode.map(Into::into),
             code_timeout: launch.timeout.is_some().then(|| Duration::from_millis(limits.get(Limit::WallMs))),
-        };
-        let supervisor = match supervisor {
-            Ok(supervisor) => Ok(Arc::new(supervisor) as Arc<dyn Runner>),
-            Err(error) => Err(error.to_string().replace('\n', "; ")),
         };
         let setup = McpServerSetup { config, sources, context, policy: policy.clone(), shown, limits, supervisor, recorder };
         let server = McpServer::open(setup).await;

@@ -10,6 +10,7 @@ mod doctor;
 mod examples;
 mod excerpt;
 mod exit;
+mod fleet;
 mod input;
 mod launching;
 mod live;
@@ -28,5 +29,6 @@ mod tape;
 mod tools;
 mod usage;
 mod watch;
+mod worker;
 
 pub use dispatch::main;

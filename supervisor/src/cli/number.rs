@@ -69,6 +69,21 @@ const ROWS: Kind = Kind { flag: "--limit", unit: "rows", least: 1, most: MOST_RO
 /// Each run that goes on is a process of up to some hundred MiB; more than a thousand of them is a misprint.
 const CONCURRENCY: Kind = Kind { flag: "--concurrency", unit: "runs", least: 1, most: 1_024, usual: 32, units: &[] };
 
+/// What ends services kills after minutes at most.
+const DRAIN: Kind = Kind {
+    flag: "--drain",
+    unit: "seconds",
+    least: 0,
+    most: 600,
+    usual: 15,
+    units: &[("s", 1, 1), ("sec", 1, 1), ("m", 60, 1), ("min", 60, 1), ("ms", 1, 1_000)],
+};
+
+/// The value of `--drain`.
+pub(super) fn drain(text: &str) -> Result<u64, NumberError> {
+    DRAIN.read(text)
+}
+
 /// The value of `--concurrency`.
 pub(super) fn concurrency(text: &str) -> Result<u64, NumberError> {
     CONCURRENCY.read(text)

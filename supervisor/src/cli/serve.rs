@@ -8,12 +8,13 @@ use std::sync::Arc;
 use clap::{Args, ValueHint};
 use tokio::sync::Notify;
 
+use super::fleet::FleetArguments;
 use super::input::InputError;
 use super::launching::LaunchArguments;
 use super::stop::Stop;
-use super::{exit, run, show};
+use super::{exit, fleet, run, show};
 use crate::launch::LaunchError;
-use crate::run::{Admission, Supervisor, unavailable};
+use crate::run::{Admission, Runner, Supervisor, unavailable};
 use crate::serve::session::{Host, HostLimits};
 use crate::serve::socket::{Server, ServerLimits};
 use crate::telemetry::{Recorder, SessionLog};
@@ -27,6 +28,9 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     launching: LaunchArguments,
 
+    #[command(flatten)]
+    fleet: FleetArguments,
+
     /// Runs that go on at once [1 to 1024, default: 32]
     #[arg(long, value_name = "N", value_parser = super::number::concurrency, allow_negative_numbers = true)]
     concurrency: Option<u64>,
@@ -38,7 +42,7 @@ pub(super) struct ServeArguments {
 
 /// Serves until a signal comes.
 pub(super) fn main(arguments: &ServeArguments) -> ExitCode {
-    if let Some(contradiction) = arguments.launching.contradiction() {
+    if let Some(contradiction) = arguments.launching.contradiction().or_else(|| arguments.fleet.contradiction()) {
         show::error(contradiction);
         return ExitCode::from(exit::USAGE);
     }
@@ -66,17 +70,23 @@ async fn serve(arguments: &ServeArguments) -> ExitCode {
     };
     // Whose turn it is is said by the sessions; the supervisor's own queue is never used.
     let admission = Admission { running: at_once, waiting: at_once };
-    let supervisor = Supervisor::builder()
-        .launch(arguments.launching.launch_config())
-        .launcher_choice(arguments.launching.launcher_of_many())
-        .usual_limits(usual)
-        .admission(admission)
-        .build();
-    let supervisor = match supervisor {
-        Ok(supervisor) => supervisor,
-        Err(error) => return not_launched(&error),
+    let runner = match arguments.fleet.runner().await {
+        Some(Ok(fleet)) => fleet,
+        Some(Err(error)) => return fleet::unreachable(&error),
+        None => {
+            let supervisor = Supervisor::builder()
+                .launch(arguments.launching.launch_config())
+                .launcher_choice(arguments.launching.launcher_of_many())
+                .usual_limits(usual)
+                .admission(admission)
+                .build();
+            match supervisor {
+                Ok(supervisor) => Arc::new(supervisor) as Arc<dyn Runner>,
+                Err(error) => return not_launched(&error),
+            }
+        }
     };
-    let host = Host::new(supervisor, HostLimits { at_once, ..limits }).with_usual(usual).with_recorder(recorder);
+    let host = Host::new(runner, HostLimits { at_once, ..limits }).with_usual(usual).with_recorder(recorder);
     let server = match Server::bind(&arguments.socket, ServerLimits::default()) {
         Ok(server) => server,
         Err(error) => return refused(&super::screen::visible(&error.to_string())),

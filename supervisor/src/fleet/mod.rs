@@ -23,4 +23,4 @@ mod worker;
 pub use error::FleetError;
 pub use gateway::FleetExecutor;
 pub use settings::{ClientCertificate, FleetSettings};
-pub use worker::{Drained, Worker, WorkerLimits, WorkerStatus};
+pub use worker::{Doctor, Drained, Worker, WorkerLimits, WorkerStatus};

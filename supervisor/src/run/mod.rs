@@ -26,7 +26,7 @@ mod work;
 
 pub use admission::Admission;
 pub use console::LogEntry;
-pub(crate) use driver::wire_error;
+pub(crate) use driver::{summary_of, wire_error};
 pub use event::RunEvent;
 pub use ledger::{CallEntry, CallState, Method};
 pub use report::{ErrorCode, Resources, RunError, RunReport};

@@ -17,7 +17,7 @@ use crate::fleet::link::{Link, LinkFault};
 use crate::fleet::post::{Mailbox, Post};
 use crate::fleet::subjects::End;
 use crate::fleet::wire::{Claim, Kind, Parcel};
-use crate::run::{ErrorCode, RunError, RunEvent, RunReport, RunRequest, never_begun, without_child};
+use crate::run::{ErrorCode, RunError, RunEvent, RunReport, RunRequest, never_begun, summary_of, without_child};
 
 /// Bytes of a message of a worker at most: the report of a run at its hard caps.
 const MOST_TEXT: usize = 64 << 20;
@@ -85,13 +85,14 @@ impl Job {
         // From here on nothing is sent to a backend, whatever a task is about to do.
         shared.book().close(shared.now());
         let read = spoken.and_then(|(text, was_cancelled)| {
-            let mut read = report::read(&text, &limits, &shared.book(), self.catalog.summary()).map_err(|fault| broken(&fault, &claim))?;
+            let mut read =
+                report::read(&text, &limits, &shared.book(), summary_of(&*self.catalog)).map_err(|fault| broken(&fault, &claim))?;
             report::renamed(&mut read, was_cancelled);
             Ok(read)
         });
         read.unwrap_or_else(|error| {
             let logs = std::mem::take(&mut talk.logs);
-            report::without(failed(self, error), logs, &shared.book(), self.catalog.summary(), shared.now())
+            report::without(failed(self, error), logs, &shared.book(), summary_of(&*self.catalog), shared.now())
         })
     }
 

@@ -7,5 +7,5 @@ mod run;
 mod serving;
 mod status;
 
-pub use serving::{Drained, Worker, WorkerLimits};
+pub use serving::{Doctor, Drained, Worker, WorkerLimits};
 pub use status::WorkerStatus;

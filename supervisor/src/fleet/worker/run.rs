@@ -26,7 +26,7 @@ const FLUSHED_WITHIN: Duration = Duration::from_secs(2);
 const OPENING_TEXTS: usize = 2;
 
 /// A text on its way out, which gives back its room when it is sent.
-struct Leaving(Departure);
+pub(in crate::fleet) struct Leaving(Departure);
 
 impl AsRef<[u8]> for Leaving {
     fn as_ref(&self) -> &[u8] {

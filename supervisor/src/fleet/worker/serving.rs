@@ -47,13 +47,16 @@ pub struct Drained {
     pub cancelled: usize,
 }
 
+/// What the doctor found; `None` while it is not known.
+pub type Doctor = Option<Box<RawValue>>;
+
 /// Runs bodies for the gateways of a fleet.
 #[derive(Debug)]
 pub struct Worker {
     post: Arc<Post>,
     host: Host,
     limits: WorkerLimits,
-    doctor: Option<Box<RawValue>>,
+    doctor: watch::Receiver<Doctor>,
 }
 
 impl Worker {
@@ -67,7 +70,7 @@ impl Worker {
         let post = Arc::new(Post::open(settings, End::Worker).await?);
         // Each session has one run, and whoever has a place need not wait for a turn.
         let host = Host::new(runner, HostLimits { at_once: limits.places, runs: 1, ..HostLimits::default() });
-        Ok(Worker { post, host, limits, doctor: None })
+        Ok(Worker { post, host, limits, doctor: watch::channel(None).1 })
     }
 
     /// The same, which notes what happens.
@@ -77,10 +80,10 @@ impl Worker {
         self
     }
 
-    /// The same, which publishes what the doctor found on this host: any JSON.
+    /// The same, which publishes what the doctor finds on this host, any JSON, as soon as it is known.
     #[must_use]
-    pub fn with_doctor(mut self, found: Box<RawValue>) -> Worker {
-        self.doctor = Some(found);
+    pub fn with_doctor(mut self, found: watch::Receiver<Doctor>) -> Worker {
+        self.doctor = found;
         self
     }
 

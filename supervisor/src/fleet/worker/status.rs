@@ -6,8 +6,10 @@ use async_nats::Subscriber;
 use futures_util::StreamExt;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use super::serving::Doctor;
 use crate::fleet::FleetError;
 use crate::fleet::post::Post;
 
@@ -44,18 +46,19 @@ struct Text<'a> {
 pub(super) struct Herald<'a> {
     post: &'a Post,
     asked: tokio::sync::Mutex<Subscriber>,
-    doctor: Option<Box<RawValue>>,
+    doctor: watch::Receiver<Doctor>,
 }
 
 impl Herald<'_> {
-    pub(super) async fn open(post: &Post, doctor: Option<Box<RawValue>>) -> Result<Herald<'_>, FleetError> {
+    pub(super) async fn open(post: &Post, doctor: watch::Receiver<Doctor>) -> Result<Herald<'_>, FleetError> {
         let asked = post.subscribe(post.subjects().ask_status(), None).await?;
         Ok(Herald { post, asked: tokio::sync::Mutex::new(asked), doctor })
     }
 
     /// Publishes it now.
     pub(super) async fn tell(&self, status: WorkerStatus) {
-        let text = Text { worker: self.post.name().as_str(), version: env!("CARGO_PKG_VERSION"), status, doctor: self.doctor.as_deref() };
+        let doctor = self.doctor.borrow().clone();
+        let text = Text { worker: self.post.name().as_str(), version: env!("CARGO_PKG_VERSION"), status, doctor: doctor.as_deref() };
         // Texts and numbers. A doctor's page of more than a message is left out: the rest is what a gateway needs.
         let Ok(whole) = serde_json::to_vec(&text) else { return };
         let fits = whole.len() <= self.post.max_payload();
@@ -67,11 +70,15 @@ impl Herald<'_> {
     /// Publishes it again and again, and when somebody asks. Ends when the connection does.
     pub(super) async fn keep_telling(&self, status: impl Fn() -> WorkerStatus) -> FleetError {
         let mut asked = self.asked.lock().await;
+        let mut doctor = self.doctor.clone();
+        let mut is_known = false;
         loop {
             self.tell(status()).await;
             let told = Instant::now();
             tokio::select! {
                 () = sleep_until(told + EVERY) => {}
+                // News of the doctor are told at once; without one there are none.
+                found = doctor.changed(), if !is_known => is_known = found.is_err() || doctor.borrow().is_some(),
                 question = asked.next() => {
                     if question.is_none() {
                         return FleetError::Closed;
