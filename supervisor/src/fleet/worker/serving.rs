@@ -150,8 +150,10 @@ async fn claim_all(
 ) -> FleetError {
     let mut offers = None;
     loop {
-        // Nobody closes it.
-        let Ok(place) = Arc::clone(places).acquire_owned().await else { return FleetError::Closed };
+        // A place is taken when there is a run for it: until then it is free, and its status says so. Nobody closes it.
+        if places.acquire().await.is_err() {
+            return FleetError::Closed;
+        }
         while runs.try_join_next().is_some() {}
         let mut listening = match offers.take() {
             Some(listening) => listening,
@@ -168,6 +170,8 @@ async fn claim_all(
                 break (offer, back);
             }
         };
+        // Nobody else takes one.
+        let Ok(place) = Arc::clone(places).try_acquire_owned() else { continue };
         runs.spawn(keep(place, run::claim(Arc::clone(post), host.clone(), offer, back, is_over.clone())));
         if places.available_permits() > 0 {
             offers = Some(listening);
