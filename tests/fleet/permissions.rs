@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 
 use super::counting::{Counting, ticking};
 use super::nats::Nats;
-use super::workers::{Fleet, Worker};
+use super::workers::{Fleet, Worker, raw};
 use super::{alone, settings};
 
 /// The configuration of the page, with one user more who may do everything.
@@ -45,7 +45,7 @@ fn a_worker_with_the_permissions_of_the_page_works_and_reaches_nothing_else() {
         assert!(report.ok && json(&report).as_array().is_some_and(|all| all.len() == 2), "{report:?}");
         let _: &dyn Runner = &gateway;
 
-        let (admin, worker) = (fleet.raw.clone(), async_nats::connect(&worker_url).await.expect("it may connect"));
+        let (admin, worker) = (fleet.raw.clone(), raw(&worker_url).await);
         let inbox = "00000000000000000000000000000000";
         // The control: the way is there for whoever may take it.
         let to_gateway = format!("codemode.runs.g.gateway-1.{inbox}");

@@ -28,7 +28,7 @@ fn bodies_calls_and_values_go_through_in_pieces() {
             let report = gateway.run(RunRequest::new(body), Arc::clone(&catalog) as _).await;
             assert_eq!(code(&report), None, "{report:?}");
             assert_eq!(json(&report).as_str().map(str::len), Some(1_000 << 10));
-            assert_eq!((report.calls[0].args_bytes, catalog.count("k")), ((900 << 10) + 19, 1));
+            assert_eq!((report.calls[0].args_bytes, catalog.count("k")), ((900 << 10) + 21, 1));
             fleet.is_idle().await;
             fleet.ends().await;
         }

@@ -90,6 +90,16 @@ pub async fn are_gone(pids: &BTreeSet<i32>) {
     until("no process of a worker is left", SOON, || !pids.iter().any(|pid| is_alive(*pid))).await;
 }
 
+/// A client that is neither worker nor gateway; its user stands in the address.
+pub async fn raw(url: &str) -> async_nats::Client {
+    let address: async_nats::ServerAddr = url.parse().expect("an address");
+    let options = match (address.username(), address.password()) {
+        (Some(user), Some(password)) => async_nats::ConnectOptions::with_user_and_password(user.to_owned(), password.to_owned()),
+        _ => async_nats::ConnectOptions::new(),
+    };
+    options.connect(address).await.expect("NATS is there")
+}
+
 /// A fleet, and somebody who hears its workers.
 pub struct Fleet {
     pub raw: async_nats::Client,
@@ -118,7 +128,7 @@ impl Fleet {
 
     /// With no worker yet.
     pub async fn heard(url: &str) -> Fleet {
-        let raw = async_nats::connect(url).await.expect("NATS is there");
+        let raw = raw(url).await;
         let statuses = raw.subscribe("codemode.runs.workers.*").await.expect("anybody may listen here");
         raw.flush().await.expect("it is there");
         Fleet { raw, statuses, workers: Vec::new() }

@@ -4,6 +4,7 @@
 //! does by itself. The server, the workers and the gateway share this machine. Every outcome is checked.
 
 mod arguments;
+#[expect(dead_code, reason = "this benchmark needs less of it")]
 #[path = "../side_by_side/figures.rs"]
 mod figures;
 mod processes;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use async_nats::ConnectOptions;
+use async_nats::{ConnectOptions, ServerAddr};
 
 use super::error::FleetError;
 use super::id::Id;
@@ -70,6 +70,14 @@ impl FleetSettings {
         Name::new(&name).ok_or(FleetError::Name(name))
     }
 
+    /// The user of the first address that names one.
+    fn user(&self) -> Option<(String, String)> {
+        self.url.split(',').filter_map(|address| address.trim().parse::<ServerAddr>().ok()).find_map(|address| {
+            let password = address.password().unwrap_or_default();
+            Some((decoded(address.username()?)?, decoded(password)?))
+        })
+    }
+
     pub(super) async fn options(&self, end: End, name: &Name) -> Result<ConnectOptions, FleetError> {
         let who = match end {
             End::Gateway => "gateway",
@@ -80,6 +88,10 @@ impl FleetSettings {
             .connection_timeout(CONNECTS_WITHIN)
             .reconnect_delay_callback(|attempts| RETRIED_WITHIN.min(Duration::from_millis(20 * attempts as u64)))
             .no_echo();
+        // The client takes an address with a user for one without.
+        if let Some((user, password)) = self.user() {
+            options = options.user_and_password(user, password);
+        }
         if let Some(path) = &self.credentials {
             let refused = |source| FleetError::Credentials { path: path.clone(), source };
             options = options.credentials_file(path).await.map_err(refused)?;
@@ -93,5 +105,31 @@ impl FleetSettings {
         // Who names authorities or a certificate does not mean to talk in the clear.
         let names_tls = self.tls_authorities.is_some() || self.tls_certificate.is_some();
         Ok(options.require_tls(self.requires_tls || names_tls))
+    }
+}
+
+/// A part of an address without its percent signs.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut parts = text.split('%');
+    bytes.extend_from_slice(parts.next()?.as_bytes());
+    for part in parts {
+        let (code, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_stands_in_the_address_in_the_usual_way() {
+        let user = |url: &str| FleetSettings::new(url).user();
+        assert_eq!(user("nats://127.0.0.1:4222"), None);
+        assert_eq!(user("nats://one:two@127.0.0.1"), Some(("one".to_owned(), "two".to_owned())));
+        assert_eq!(user("nats://h, tls://a%40b:p%3Aw%25@h"), Some(("a@b".to_owned(), "p:w%".to_owned())));
     }
 }
