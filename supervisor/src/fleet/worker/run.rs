@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use codemode_protocol::gateway::GoodbyeCode;
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::catalog::gateway::{Departure, Outgoing};
 use crate::fleet::id::Id;
@@ -18,6 +18,9 @@ use crate::serve::session::{Goodbye, Host, Session};
 
 /// How long a place is kept for a run that was claimed: the time that a run is offered, and as much for the way.
 const KEPT_FOR: Duration = Duration::from_millis(200);
+
+/// How long what is to be run may take to come: a body of a mebibyte over a slow line. A gateway that is silent meanwhile is found sooner.
+const COMES_WITHIN: Duration = Duration::from_secs(10);
 
 /// How long the last words of a run may take to go out.
 const FLUSHED_WITHIN: Duration = Duration::from_secs(2);
@@ -107,6 +110,7 @@ async fn told(stop: &mut watch::Receiver<bool>) {
 
 /// Until the run is over. `Err`: it is to be ended, and why.
 async fn speak(session: &mut Session, mut incoming: mpsc::Receiver<String>, stop: &mut watch::Receiver<bool>) -> Result<(), Goodbye> {
+    let comes_until = Instant::now() + COMES_WITHIN;
     let mut texts = 0;
     let mut is_stopped = false;
     loop {
@@ -129,7 +133,7 @@ async fn speak(session: &mut Session, mut incoming: mpsc::Receiver<String>, stop
             }
             goodbye = session.overdue() => return Err(goodbye),
             () = session.idle(), if texts >= OPENING_TEXTS => return Ok(()),
-            () = tokio::time::sleep(KEPT_FOR), if texts < OPENING_TEXTS => {
+            () = sleep_until(comes_until), if texts < OPENING_TEXTS => {
                 return Err(Goodbye::new(GoodbyeCode::HelloTimeout, "what is to be run did not come"));
             }
         }
