@@ -74,7 +74,7 @@ impl FleetExecutor {
             traceparent = request.trace_parent.as_ref().map(TraceParent::as_str),
             codemode.verdict = tracing::field::Empty,
         );
-        let job = Job { post: Arc::clone(&self.post), request, catalog, events: sender, cancelled };
+        let job = Job { post: Arc::clone(&self.post), request, catalog, events: sender, cancelled, is_begun: false };
         let task = tokio::spawn(job.done().instrument(span));
         RunHandle::of(cancel, receiver, task, limits)
     }

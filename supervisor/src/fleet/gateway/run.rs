@@ -30,23 +30,28 @@ pub(super) struct Job {
     pub(super) catalog: Arc<dyn Catalog>,
     pub(super) events: Option<mpsc::UnboundedSender<RunEvent>>,
     pub(super) cancelled: watch::Receiver<bool>,
+    /// A worker has claimed it.
+    pub(super) is_begun: bool,
 }
 
 impl Job {
     /// To its report.
     pub(super) async fn done(mut self) -> RunReport {
         let shared = Arc::new(Shared::new(self.events.take(), Instant::now()));
-        shared.tell(|| RunEvent::Started);
         let mut report = self.reported(&shared).await;
         report.timing.total = shared.now();
+        let code = report.error.as_ref().map(|error| error.code);
+        tracing::Span::current().record("codemode.verdict", code.map_or("ok", ErrorCode::as_str));
+        // What was never begun has no events, as here.
+        if !self.is_begun {
+            return report;
+        }
         shared.tell(|| RunEvent::Concluded {
             value: report.value.clone(),
             value_type: report.value_type,
             error: report.error.clone().map(Box::new),
         });
-        let code = report.error.as_ref().map(|error| error.code);
         shared.tell(|| RunEvent::Ended { code });
-        tracing::Span::current().record("codemode.verdict", code.map_or("ok", ErrorCode::as_str));
         report
     }
 
@@ -63,6 +68,8 @@ impl Job {
             Err(NotClaimed::Busy) => return failed(self, busy()),
             Err(NotClaimed::NoRandomBits) => return failed(self, no_random_bits()),
         };
+        self.is_begun = true;
+        shared.tell(|| RunEvent::Started);
         tracing::Span::current().record("codemode.fleet.worker", claim.worker.as_str());
         let (mailbox, token) = match (self.post.mailbox(), Id::random()) {
             (Ok(mailbox), Ok(token)) => (mailbox, token),
