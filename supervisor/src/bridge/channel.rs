@@ -23,6 +23,8 @@ pub(crate) enum Turn {
     Violation(Violation),
     /// The child closed its end, between two frames.
     Closed,
+    /// The child closed its end within a frame, or was ended there: how it ends tells which.
+    Torn(Violation),
 }
 
 /// The supervisor's end of a run's socket pair.
@@ -126,7 +128,7 @@ impl Bridge {
         }
     }
 
-    /// The next of the messages that a child has left behind; at last [`Turn::Closed`], or the violation that half a frame is.
+    /// The next of the messages that a child has left behind; at last [`Turn::Closed`], or the half of a frame.
     pub(crate) fn next_leftover(&mut self) -> Turn {
         if self.over {
             return Turn::Closed;
@@ -178,7 +180,7 @@ impl Bridge {
         self.over = true;
         match self.decoder.finish() {
             Ok(()) => Turn::Closed,
-            Err(error) => Turn::Violation(error.into()),
+            Err(error) => Turn::Torn(error.into()),
         }
     }
 

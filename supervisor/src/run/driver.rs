@@ -216,7 +216,13 @@ impl<P: Process> Driver<P> {
                 (seq, outcome) = self.desk.next() => {
                     event_of(seq, outcome)
                 }
-                turn = turn_of(self.bridge.as_mut()), if listens => self.heard(turn),
+                turn = turn_of(self.bridge.as_mut()), if listens => {
+                    if let Turn::Torn(_) = turn {
+                        // It may be dying: then its end says more than the half of a frame does.
+                        self.handle(Event::BridgeClosed).await;
+                    }
+                    self.heard(turn)
+                }
             };
             let left = matches!(event, Event::ChildExited);
             self.handle(event).await;
@@ -254,7 +260,7 @@ impl<P: Process> Driver<P> {
             Turn::Received(Received::OverBudget(request)) => Event::Asked { ask: request.ask, over_budget: true },
             Turn::Received(Received::CallLimit) => Event::CallLimit,
             Turn::Received(Received::Answer(answer)) => Event::Answered(Answer::of_child(answer, &self.limits)),
-            Turn::Violation(violation) => Event::Violation(Violation::to_string(&violation)),
+            Turn::Violation(violation) | Turn::Torn(violation) => Event::Violation(Violation::to_string(&violation)),
             Turn::Closed => Event::BridgeClosed,
         }
     }

@@ -287,6 +287,23 @@ async fn an_exit_without_an_answer_says_how() {
 }
 
 #[tokio::test]
+async fn half_a_frame_is_judged_by_the_end_that_follows() {
+    for (status, verdict) in [(ExitStatus::Signaled(9), ErrorCode::ChildCrashed), (ExitStatus::Exited(0), ErrorCode::ProtocolViolation)] {
+        let report = Stage::new()
+            .play(move |mut kid| async move {
+                kid.hello().await;
+                kid.bytes(&[0, 0, 0, 9, b'{']).await;
+                // A process that dies closes its descriptors first.
+                drop(kid);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                status
+            })
+            .await;
+        assert_eq!(code(&report), Some(verdict), "{:?}", report.error);
+    }
+}
+
+#[tokio::test]
 async fn a_flood_of_console_is_stopped_while_it_runs() {
     let mut stage = Stage::new();
     stage.limits = stage.limits.with(Limit::ConsoleFloodBytes, 1024 * 1024).and_then(|limits| limits.with(Limit::WallMs, 20_000)).unwrap();
