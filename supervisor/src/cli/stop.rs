@@ -16,6 +16,9 @@ impl Stop {
     /// From here on a signal is ours to answer.
     pub(super) fn listen() -> io::Result<Stop> {
         let on = |kind| signal(kind);
+        // A file at its limit (`ulimit -f`) asks a program to end as well. Ours hears of it from the write, and goes on without its log. Once heard, a
+        // signal stays heard, whatever becomes of this handle.
+        drop(on(SignalKind::from_raw(libc::SIGXFSZ))?);
         Ok(Stop { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, hangup: on(SignalKind::hangup())? })
     }
 

@@ -34,6 +34,7 @@ pub struct LogLoss {
 /// The log of a session. Only its owner can read the file (mode 0600). Secrets are masked unless told otherwise.
 ///
 /// A disk that is full, or gone, loses events and never a run: what was lost is counted, told by [`SessionLog::loss`], and written down as soon as there is room again.
+/// Where files have a limit (`RLIMIT_FSIZE`), that holds for a program that does not leave SIGXFSZ at its default, which would end it; the `codemode` program does not.
 #[derive(Debug)]
 pub struct SessionLog {
     masks: bool,
