@@ -343,8 +343,8 @@ fn last_line(text: &str) -> String {
 
 /// What a Node that does not get ready most often lacks.
 fn slow_advice() -> &'static str {
-    // Without its threads Node waits for them for ever.
-    if few_processes() { FEW_PROCESSES } else { "The host is too busy, or the program is not Node." }
+    // Without its threads, or room for them, Node waits for them for ever.
+    lacking().unwrap_or("The host is too busy, or the program is not Node.")
 }
 
 const FEW_PROCESSES: &str = "The process limit of this shell (`ulimit -u`) may be too low for Node's threads: raise it.";
@@ -356,16 +356,21 @@ fn few_processes() -> bool {
 
 /// What a Node that dies while it boots most often lacks.
 fn start_advice() -> &'static str {
+    lacking().unwrap_or("Try the same Node by hand, and `codemode doctor`.")
+}
+
+/// The limit of this process that a Node most probably cannot start under.
+fn lacking() -> Option<&'static str> {
     use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
     let limited = |resource| getrlimit(resource).is_ok_and(|(soft, _)| soft != RLIM_INFINITY);
     if limited(Resource::RLIMIT_AS) {
-        "The virtual memory limit of this shell (`ulimit -v`) is too low for Node: set it to unlimited. codemode has its own memory limit."
+        Some(
+            "The virtual memory limit of this shell (`ulimit -v`) is too low for Node: set it to unlimited. codemode has its own memory limit.",
+        )
     } else if limited(Resource::RLIMIT_DATA) {
-        "The data limit of this shell (`ulimit -d`) may be too low for Node: set it to unlimited."
-    } else if few_processes() {
-        FEW_PROCESSES
+        Some("The data limit of this shell (`ulimit -d`) may be too low for Node: set it to unlimited.")
     } else {
-        "Try the same Node by hand, and `codemode doctor`."
+        few_processes().then_some(FEW_PROCESSES)
     }
 }
 

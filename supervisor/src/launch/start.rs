@@ -172,6 +172,7 @@ pub(super) fn host(what: &'static str, source: io::Error) -> LaunchError {
         Some(libc::EMFILE) => "This process is out of descriptors: raise `ulimit -n`.",
         Some(libc::ENFILE) => "The host is out of descriptors.",
         Some(libc::ENOMEM) => "The host is out of memory.",
+        Some(libc::EFBIG) => "The limit of this shell on the size of files (`ulimit -f`) is too low: set it to unlimited.",
         Some(libc::EAGAIN) => "No more processes are allowed: raise `ulimit -u`.",
         _ => "Run `codemode doctor` on this host.",
     };
