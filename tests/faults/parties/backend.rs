@@ -84,10 +84,15 @@ impl Party for Backend {
 
 /// A run with this one request.
 pub async fn asking(ask: &Value, wall_ms: u64, catalog: Arc<dyn Catalog>) -> RunReport {
+    asking_within(ask, wall_ms, catalog, CALL_LIMIT).await
+}
+
+/// The same with another time for a call.
+pub async fn asking_within(ask: &Value, wall_ms: u64, catalog: Arc<dyn Catalog>, call_limit: Duration) -> RunReport {
     let script = Script::greeted().send(&console("kept")).send(ask).step(Step::Read).send(&answer(1)).step(Step::ReadToEnd).write();
     let path = script.path().display().to_string();
     let supervisor = rig::stand_in(env!("CARGO_BIN_EXE_scripted_child"), &[&path]);
-    let gate = Gate::new().with_call_limit(CALL_LIMIT);
+    let gate = Gate::new().with_call_limit(call_limit);
     supervisor.run(request("return 1", wall_ms).with_gate(Arc::new(gate)), catalog).await
 }
 

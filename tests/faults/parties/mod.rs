@@ -5,6 +5,7 @@ mod backend;
 mod child;
 mod hook;
 mod launch;
+mod mcp;
 mod source;
 mod template;
 

@@ -89,7 +89,7 @@ impl Party for Servers {
 }
 
 #[derive(Debug)]
-struct All;
+pub struct All;
 
 impl Permission for All {
     fn permits(&self, _id: &str) -> bool {
