@@ -1,15 +1,18 @@
 //! `codemode worker` and the commands that can run bodies on a fleet, as a person starts them.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use codemode_tests::binary::{Typed, demo};
+use codemode_tests::binary::{Typed, demo, finish};
+use codemode_tests::patience::PACE;
 use codemode_tests::program::codemode;
 use serde_json::{Value, json};
 
-use super::alone;
 use super::nats::Nats;
 use super::workers::Fleet;
+use super::{SOON, alone};
 
 /// What `codemode mcp` with these words says to one body.
 fn asked(words: &[&str]) -> Value {
@@ -50,6 +53,59 @@ fn mcp_runs_bodies_on_a_fleet_when_it_is_told_to() {
         let fleet = Fleet::of(&url, 1, 2).await;
         let done = asked(&["--fleet", &url]);
         assert_eq!((&done["ok"], &done["value"]), (&json!(true), &json!({"a": 1})), "{done}");
+        fleet.ends().await;
+    });
+}
+
+/// What `codemode serve` with these words reports of one body.
+fn reported(words: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("s");
+    let path = socket.display().to_string();
+    let child = Typed::new(folder.path(), [&["serve", "--socket", &path], words].concat()).start();
+    let began = Instant::now();
+    let mut stream = loop {
+        match UnixStream::connect(&socket) {
+            Ok(stream) => break stream,
+            Err(error) => assert!(began.elapsed() < SOON, "it does not serve: {error}"),
+        }
+        std::thread::sleep(PACE);
+    };
+    stream.set_read_timeout(Some(SOON)).expect("it is open");
+    let hello = json!({"protocol": 1, "name": "test", "capabilities": ["catalog"]});
+    let start = json!({"run": "r", "body": "return 6 * 7", "catalog": {"tools": []}});
+    for (id, method, params) in [(1, "hello", hello), (2, "run.start", start)] {
+        let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+        let length = u32::try_from(text.len()).expect("it is short").to_be_bytes();
+        stream.write_all(&[&length[..], text.as_bytes()].concat()).expect("it reads");
+    }
+    let report = loop {
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).expect("a frame");
+        let mut text = vec![0; u32::from_be_bytes(length) as usize];
+        stream.read_exact(&mut text).expect("a frame");
+        let message: Value = serde_json::from_slice(&text).expect("JSON");
+        if message["method"] == "run.finished" {
+            break message["params"]["report"].clone();
+        }
+    };
+    drop(stream);
+    let group = nix::unistd::Pid::from_raw(i32::try_from(child.id()).expect("a pid"));
+    nix::sys::signal::kill(group, nix::sys::signal::Signal::SIGTERM).expect("it is ours");
+    assert_eq!(finish(child).code, Some(0));
+    report
+}
+
+#[test]
+fn serve_runs_bodies_on_a_fleet_when_it_is_told_to() {
+    alone(async {
+        let nats = Nats::start();
+        let url = nats.url();
+        let refused = reported(&["--fleet", &url]);
+        assert_eq!(refused["error"]["code"], "busy", "{refused}");
+        let fleet = Fleet::of(&url, 1, 2).await;
+        let done = reported(&["--fleet", &url]);
+        assert_eq!((&done["ok"], &done["value"]), (&json!(true), &json!(42)), "{done}");
         fleet.ends().await;
     });
 }

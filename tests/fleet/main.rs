@@ -13,6 +13,7 @@ mod permissions;
 mod proxy;
 mod same;
 mod sizes;
+mod tls;
 mod workers;
 
 use std::future::Future;
