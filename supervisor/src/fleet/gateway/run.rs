@@ -71,8 +71,8 @@ impl Job {
         self.is_begun = true;
         shared.tell(|| RunEvent::Started);
         tracing::Span::current().record("codemode.fleet.worker", claim.worker.as_str());
-        let (mailbox, token) = match (self.post.mailbox(), Id::random()) {
-            (Ok(mailbox), Ok(token)) => (mailbox, token),
+        let (mailbox, token, name) = match (self.post.mailbox(), Id::random(), self.name()) {
+            (Ok(mailbox), Ok(token), Some(name)) => (mailbox, token, name),
             _ => return failed(self, no_random_bits()),
         };
         let to = self.post.subjects().inbox(End::Worker, &claim.worker, &claim.inbox);
@@ -80,7 +80,6 @@ impl Job {
         if self.hand_over(&to, &mailbox, token).await.is_err() {
             return failed(self, lost(&LinkFault::Untaken, &claim));
         }
-        let name = self.name(&mailbox);
         let run_id: Arc<str> = name.as_str().into();
         let link = Link { post: Arc::clone(&self.post), mailbox, to, end: End::Gateway, token, sent: 1, heard: 0, limit: MOST_TEXT };
         let gate = Arc::clone(&self.request.gate);
@@ -158,11 +157,9 @@ impl Job {
     }
 
     /// What both ends call the run in their logs.
-    fn name(&self, mailbox: &Mailbox) -> RunName {
+    fn name(&self) -> Option<RunName> {
         let own = self.request.run_id.as_deref().and_then(RunName::new);
-        // 16 digits are enough for a log, and do not give the inbox away.
-        let made_up = || RunName::new(format!("fleet-{}", &mailbox.id().hex()[..16]));
-        own.or_else(made_up).unwrap_or_else(|| unreachable!("letters and digits are a name"))
+        own.or_else(|| RunName::new(Id::random().ok()?.hex()))
     }
 }
 

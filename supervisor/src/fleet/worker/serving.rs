@@ -106,7 +106,7 @@ impl Worker {
         let told = || WorkerStatus { places: limits.places, free: places.available_permits(), draining: host.is_draining() };
         let mut stop = std::pin::pin!(stop);
         let served = {
-            let mut heralding = std::pin::pin!(herald.keep_telling(told));
+            let mut heralding = std::pin::pin!(herald.keep_telling(&told));
             let mut claiming = std::pin::pin!(claim_all(&post, &host, &places, &is_over, &mut runs));
             tokio::select! {
                 biased;
@@ -117,22 +117,28 @@ impl Worker {
             }
         };
         host.drain();
-        // Who asks while it drains is told so.
-        herald.tell(told()).await;
         while runs.try_join_next().is_some() {}
-        let running = limits.places - places.available_permits();
-        let drained = async { while runs.join_next().await.is_some() {} };
+        let taken = || limits.places - places.available_permits();
+        let running = taken();
         let patience = if served.is_ok() { limits.drain } else { Duration::ZERO };
-        let cancelled = match timeout(patience, drained).await {
-            Ok(()) => 0,
-            Err(_) => {
-                let left = limits.places - places.available_permits();
-                over.send_replace(true);
-                let ended = async { while runs.join_next().await.is_some() {} };
-                // Whatever does not end now ends with its task: the children are reaped by their own.
-                let _ = timeout(ENDED_WITHIN, ended).await;
-                left
+        let draining = async {
+            if timeout(patience, all_of(&mut runs)).await.is_ok() {
+                return 0;
             }
+            let left = taken();
+            over.send_replace(true);
+            // Whatever does not end now ends with its task: the children are reaped by their own.
+            let _ = timeout(ENDED_WITHIN, all_of(&mut runs)).await;
+            left
+        };
+        let telling = async {
+            // Who asks while it drains is told so. Without a connection nobody can.
+            herald.keep_telling(&told).await;
+            std::future::pending().await
+        };
+        let cancelled = tokio::select! {
+            cancelled = draining => cancelled,
+            never = telling => never,
         };
         runs.shutdown().await;
         post.flush().await;
@@ -177,6 +183,11 @@ async fn claim_all(
             offers = Some(listening);
         }
     }
+}
+
+/// Waits until none is left. Cancel-safe.
+async fn all_of(runs: &mut JoinSet<()>) {
+    while runs.join_next().await.is_some() {}
 }
 
 /// Keeps the place until the run is over.
