@@ -9,6 +9,9 @@ import { Run } from './run.js';
 const PROTOCOL = 1;
 const HELLO_WITHIN_MS = 10_000;
 
+/** Requests that a server may have open, and those cancelled ones whose answers it may still wait for: protocol/docs/gateway.md. What it has not read counts. */
+const MOST_UNREAD = 1_024 + 4_096 + 1;
+
 /** Levels around the parts of run.start. */
 const PARAMS_DEPTH = 1;
 
@@ -33,6 +36,8 @@ class Connection {
   #runs = new Map();
   /** What the server asks and this end works on: id → AbortController. */
   #working = new Map();
+  /** Requests of the server whose answers are not with it yet. */
+  #unread = 0;
   #lastRun = 0;
   #goodbye = null;
   #lost = null;
@@ -57,17 +62,22 @@ class Connection {
 
   async hello(name) {
     const offered = ['catalog', 'approvals', 'hooks'];
-    const server = await new Promise((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       this.#failHello = reject;
-      this.#ask('hello', JSON.stringify({ protocol: PROTOCOL, name, capabilities: offered }), ({ result, refusal }) =>
-        refusal ? reject(new CodemodeError(refusal.code, refusal.message)) : resolve(result));
+      this.#ask('hello', JSON.stringify({ protocol: PROTOCOL, name, capabilities: offered }), ({ result: server, refusal }) => {
+        if (refusal) {
+          this.drop(new CodemodeError(refusal.code, refusal.message));
+          return;
+        }
+        if (server?.protocol !== PROTOCOL || !(Number.isSafeInteger(server.frameBytes) && server.frameBytes > 0)) {
+          throw new ProtocolError('the server answered hello with something else');
+        }
+        // Before anything else of the server is read: what it asks is answered within this.
+        this.server = server;
+        this.#failHello = null;
+        resolve(this);
+      });
     });
-    this.#failHello = null;
-    if (server?.protocol !== PROTOCOL || !Number.isSafeInteger(server.frameBytes)) {
-      throw this.drop(new ProtocolError('the server answered hello with something else'));
-    }
-    this.server = server;
-    return this;
   }
 
   /** Starts a run. Nothing of it is thrown here: `report` of what is returned says it. */
@@ -147,8 +157,8 @@ class Connection {
     this.#say(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`);
   }
 
-  #say(text) {
-    if (!this.#lost) this.#socket.write(frame(text));
+  #say(text, written) {
+    if (!this.#lost) this.#socket.write(frame(text), written);
   }
 
   #data(chunk) {
@@ -164,11 +174,14 @@ class Connection {
 
   #heard(message) {
     const { kind, id, method, params } = message;
+    if (this.server === null && kind !== 'answer' && method !== 'goodbye') throw new ProtocolError('the server spoke before it answered hello');
     if (kind === 'answer') {
       this.#exchange.answered(id)(message);
     } else if (kind === 'request') {
       this.#exchange.hear(id);
-      this.#work(id, method, params);
+      this.#unread += 1;
+      if (this.#unread > MOST_UNREAD) throw new ProtocolError('the server asks and does not read the answers');
+      this.#work(id, method, params).catch((error) => this.drop(error));
     } else if (method === 'request.cancel') {
       this.#working.get(params.id)?.abort(new CodemodeError('cancelled', 'nobody waits for this any more'));
     } else if (method === 'goodbye') {
@@ -194,6 +207,6 @@ class Connection {
       const message = `the answer has ${bytes} bytes, the server takes ${this.server.frameBytes}`;
       text = `"error":{"code":-32000,"message":"${message}","data":{"code":"too_large","name":"TooLargeError","toolId":null}}`;
     }
-    this.#say(`{"jsonrpc":"2.0","id":${id},${text}}`);
+    this.#say(`{"jsonrpc":"2.0","id":${id},${text}}`, () => (this.#unread -= 1));
   }
 }

@@ -9,6 +9,12 @@ export class CodemodeError extends Error {
   }
 }
 
+/** Characters of a server's text in a message. */
+const MOST_TEXT = 1_000;
+
+/** A server's text as one line without signs that a terminal obeys or that turn the direction of what follows. */
+export const oneLine = (text) => text.slice(0, MOST_TEXT).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').toWellFormed();
+
 /** The server did not take the run: nothing of it has happened. `code` is the server's word, such as `busy`. */
 export class RunRefusedError extends CodemodeError {}
 

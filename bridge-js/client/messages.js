@@ -1,5 +1,5 @@
 // What a server may say: each message with the fields that it must have. What is not here ends the connection.
-import { ProtocolError } from './errors.js';
+import { oneLine, ProtocolError } from './errors.js';
 
 const text = (value) => typeof value === 'string';
 const count = (value) => Number.isSafeInteger(value) && value >= 0;
@@ -53,6 +53,7 @@ export const readMessage = (source) => {
     if (!object(params)) throw wrong(`${method} without params`);
     only(params, Object.keys(fields), method);
     for (const [name, is] of Object.entries(fields)) if (!is(params[name])) throw wrong(`${method} without a sound ${name}`);
+    if (method === 'goodbye') return { kind: 'notice', method, params: { code: oneLine(params.code), message: oneLine(params.message) } };
     if (request && !(count(id) && id > 0)) throw wrong('a request without a sound id');
     if (method === 'run.call' && FINAL.has(params.state) !== (params.entry !== undefined)) throw wrong('run.call whose entry and state disagree');
     return { kind: request ? 'request' : 'notice', id, method, params };
@@ -65,7 +66,7 @@ export const readMessage = (source) => {
   only(message, ['jsonrpc', 'id', 'error'], 'an answer');
   const { error } = message;
   if (!object(error) || !text(error.message) || !object(error.data) || !REFUSALS.has(error.data.code)) throw wrong('an answer without a sound error');
-  return { kind: 'answer', id, refusal: { code: error.data.code, message: error.message } };
+  return { kind: 'answer', id, refusal: { code: error.data.code, message: oneLine(error.message) } };
 };
 
 /** The ids of both directions: each end counts its own from 1, and each request is answered once. */

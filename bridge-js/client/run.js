@@ -1,5 +1,5 @@
 // One run: what the server asks for it, what it tells, and how it ends.
-import { ConnectionLostError } from './errors.js';
+import { ConnectionLostError, ProtocolError } from './errors.js';
 import { jsonOf } from './json.js';
 
 const CALL_CODES = new Set([
@@ -7,9 +7,15 @@ const CALL_CODES = new Set([
   'invalid_arguments', 'invalid_result', 'tool_error', 'tool_unavailable', 'tool_timeout', 'too_large', 'call_limit', 'cancelled',
 ]);
 
+/** Requests of one run that have a place in its ledger: the hard cap, and those that a server refuses above it before it ends the run. */
+const MOST_CALLS = 10_000 + 1_024 + 1;
+
 /** Levels around a result, and around the data of an error. */
 const RESULT_DEPTH = 1;
 const DATA_DEPTH = 3;
+
+/** Characters of an id that are kept: no id has more, but a body may ask for anything. */
+const MOST_ID = 1_024;
 
 /** Characters of a message that a server takes without cutting. */
 const MOST_MESSAGE = 4_000;
@@ -77,7 +83,7 @@ export class Run {
 
   async #call({ seq, id, args }, about) {
     const call = this.#entry(seq);
-    Object.assign(call, { method: 'call', id, here: 'unknown' });
+    Object.assign(call, { method: 'call', id: id.slice(0, MOST_ID), here: 'unknown' });
     try {
       const text = jsonOf(await this.#options.catalog.call(id, args, { ...about, seq }), RESULT_DEPTH);
       call.here = 'ok';
@@ -89,7 +95,10 @@ export class Run {
   }
 
   #entry(seq) {
-    if (!this.#calls.has(seq)) this.#calls.set(seq, { seq });
+    if (!this.#calls.has(seq)) {
+      if (this.#calls.size >= MOST_CALLS) throw new ProtocolError('the server told of more calls than a run can have');
+      this.#calls.set(seq, { seq });
+    }
     return this.#calls.get(seq);
   }
 
@@ -99,7 +108,9 @@ export class Run {
       hear(this.#options.onLog, { level: params.level, text: params.text });
     } else if (method === 'run.call') {
       const { run, ...call } = params;
-      Object.assign(this.#entry(call.seq), call);
+      const { seq, method: asked, state, id, entry } = call;
+      // The entry itself is the listener's; what is kept of a call is small.
+      Object.assign(this.#entry(seq), { method: asked, state, isFinal: entry !== undefined }, id === undefined ? {} : { id: id.slice(0, MOST_ID) });
       hear(this.#options.onCall, call);
     } else {
       this.#end();
@@ -127,11 +138,11 @@ export class Run {
   /** The calls as far as this end knows, whatever the server could not say any more. */
   #known() {
     const known = [...this.#calls.values()].sort((a, b) => a.seq - b.seq);
-    return known.map(({ seq, method, id = null, state, entry, here }) => ({
+    return known.map(({ seq, method, id = null, state, isFinal, here }) => ({
       seq,
       method: method ?? 'call',
       id,
-      state: entry ? state : (here ?? 'cancelled'),
+      state: isFinal ? state : (here ?? 'cancelled'),
     }));
   }
 }
@@ -147,7 +158,27 @@ const hear = (listener, told) => {
   }
 };
 
+/** A text of anything: what a tool throws may be data of somebody else's, and what a server names may be no text. */
+const line = (word) => {
+  let text;
+  try {
+    text = String(word);
+  } catch {
+    text = 'what was thrown has no text';
+  }
+  return JSON.stringify(text.slice(0, MOST_MESSAGE).toWellFormed());
+};
+
+/** Never throws, whatever was thrown: a getter or a proxy that throws in its turn is a failure of the tool like any other. */
 const errorText = (error, toolId) => {
+  try {
+    return toldText(error, toolId);
+  } catch {
+    return toldText('what was thrown cannot be read', toolId);
+  }
+};
+
+const toldText = (error, toolId) => {
   const is = error !== null && typeof error === 'object';
   const code = is && CALL_CODES.has(error.code) ? error.code : 'tool_error';
   let data;
@@ -156,7 +187,6 @@ const errorText = (error, toolId) => {
   } catch {
     // What has no JSON is left out; the message says what happened.
   }
-  const line = (text) => JSON.stringify(String(text).slice(0, MOST_MESSAGE).toWellFormed());
   const name = is && typeof error.name === 'string' && error.name !== 'Error' ? error.name : 'ToolError';
   const message = is ? (error.message ?? 'the tool failed') : error;
   const rest = `"code":"${code}","name":${line(name)},"toolId":${toolId === null ? 'null' : line(toolId)}${data === undefined ? '' : `,"data":${data}`}`;
