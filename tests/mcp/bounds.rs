@@ -30,6 +30,28 @@ async fn the_largest_value_that_a_limit_allows_passes() {
     scene.end().await;
 }
 
+/// One thread has the clock, and reads what servers say: in the time that a large answer takes to be understood, others must have their turn.
+#[tokio::test]
+async fn no_clock_waits_for_an_answer_to_be_understood() {
+    let scene = Scene::of(&[("srv", json!({}))]);
+    let catalog = scene.view().await;
+    let mut answer = std::pin::pin!(call(&catalog, "mcp:srv:many", json!({"values": 2_000_000})));
+    let (mut last, mut longest, began) = (Instant::now(), Duration::ZERO, Instant::now());
+    let value = loop {
+        tokio::select! {
+            answer = &mut answer => break answer.unwrap(),
+            () = tokio::time::sleep(Duration::from_millis(10)) => {}
+        }
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+    };
+    let took = began.elapsed();
+    assert_eq!(value["many"].as_array().unwrap().len(), 2_000_001);
+    assert!(took > Duration::from_millis(300), "nothing to see: {took:?}");
+    assert!(longest < took / 3, "the clock stood still for {longest:?} of {took:?}");
+    scene.end().await;
+}
+
 #[tokio::test]
 async fn a_flood_ends_the_connection_and_not_the_memory() {
     for flood in ["endless", "babble"] {

@@ -86,6 +86,11 @@ const ways = {
     for (let sent = 0; sent < bytes; sent += piece.length) raw(piece);
     raw(idLast ? `"}]},${number}}\n` : `"}]}}\n`);
   },
+  // Short as a text and large as a value.
+  many: (request) => {
+    const many = "[],".repeat(request.params.arguments.values);
+    raw(`{"jsonrpc":"2.0","id":${request.id},"result":{"content":[],"structuredContent":{"many":[${many}[]]}}}\n`);
+  },
   endless: () => {
     const piece = "x".repeat(1 << 20);
     for (;;) raw(piece);

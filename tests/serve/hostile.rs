@@ -238,3 +238,27 @@ fn there_is_a_most_of_connections() {
     });
     serve.stop();
 }
+
+#[test]
+fn a_gateway_that_does_not_read_has_not_all_of_its_runs_done_and_kept() {
+    const RUNS: usize = 40;
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log.jsonl");
+    let serve = Serve::start(&["--concurrency", "2", "--session-log", log.to_str().expect("text")]);
+    let begun = || std::fs::read_to_string(&log).expect("a log").matches("\"run_started\"").count() - 1;
+    let mut link = serve.connect();
+    let asked: Vec<u64> = (0..RUNS).map(|run| link.try_start(&run.to_string(), "return 'x'.repeat(1000000)", json!({}))).collect();
+    // Four reports of a megabyte wait, two runs go on whose reports find no room, and then nothing begins any more.
+    until("the first have begun", || begun() >= 6);
+    link.hear_none_for(Duration::from_secs(1));
+    let held = begun();
+    assert!(held < RUNS / 2, "{held} of {RUNS} runs were done for nobody");
+    // Another one has its turn meanwhile.
+    assert_eq!(serve.connect().run("other", "return 1", json!({}))["value"], 1);
+    // Who reads again gets every report.
+    for (run, id) in asked.into_iter().enumerate() {
+        assert_eq!(link.answer_to(id)["result"], json!({}));
+        assert_eq!(link.report_of(&run.to_string())["ok"], true);
+    }
+    serve.stop();
+}

@@ -1,7 +1,8 @@
 //! Clients that mean no good, over HTTP; and those that only other people's web pages are.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use codemode_tests::binary::{Typed, demo};
 use serde_json::json;
@@ -48,6 +49,39 @@ fn scripts_of_other_pages_are_refused() {
     for origin in ["https://evil.example", "http://localhost:1", "http://app.example", "null", "garbage", "file://"] {
         assert_eq!(from(origin), 403, "{origin}");
     }
+}
+
+#[test]
+fn a_request_that_names_two_hosts_or_pages_is_refused_and_its_connection_closed() {
+    let web = Web::start(&["--mode", "tools"]);
+    let own = format!("127.0.0.1:{}", web.port);
+    let body = initialize("2025-06-18").to_string();
+    let said = |target: &str, headers: &str| {
+        let mut stream = TcpStream::connect(&own).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        let usual = "content-type: application/json\r\naccept: application/json, text/event-stream";
+        let length = body.len();
+        write!(stream, "POST {target} HTTP/1.1\r\n{headers}{usual}\r\ncontent-length: {length}\r\n\r\n{body}").expect("it takes it");
+        let mut answer = String::new();
+        // A connection that is kept does not come to its end in this time.
+        let closed = stream.read_to_string(&mut answer).is_ok();
+        (answer.split(' ').nth(1).unwrap_or_default().to_owned(), closed)
+    };
+    let refused = |status: &str| (status.to_owned(), true);
+    for (target, headers) in [
+        ("/mcp".to_owned(), format!("host: {own}\r\nhost: evil.example\r\n")),
+        ("/mcp".to_owned(), format!("host: evil.example\r\nhost: {own}\r\n")),
+        ("/mcp".to_owned(), format!("host: evil.example@{own}\r\n")),
+        ("http://evil.example/mcp".to_owned(), format!("host: {own}\r\n")),
+        (format!("http://{own}@evil.example/mcp"), format!("host: {own}\r\n")),
+        (format!("http://{own}/mcp"), "host: evil.example\r\n".to_owned()),
+        ("/mcp".to_owned(), format!("host: {own}\r\norigin: http://{own}\r\norigin: http://evil.example\r\n")),
+    ] {
+        assert_eq!(said(&target, &headers), refused("400"), "{target} {headers}");
+    }
+    assert_eq!(said("/mcp", "host: evil.example\r\n"), refused("403"));
+    // The control: the whole address may stand there, if it is this server's own.
+    assert_eq!(said(&format!("http://{own}/mcp"), &format!("host: {own}\r\nconnection: close\r\n")), ("200".to_owned(), true));
 }
 
 #[test]

@@ -66,6 +66,12 @@ impl Outbox {
         Arc::clone(&self.room).acquire_many_owned(bytes).await.map(Place).map_err(|_| Gone)
     }
 
+    /// Whether nobody waits for room; nobody does any more when the connection is over.
+    pub(super) fn has_room(&self) -> bool {
+        // Who waits has taken what there was.
+        self.room.is_closed() || self.room.available_permits() > 0
+    }
+
     pub(super) fn put(&self, text: Vec<u8>, place: Place) -> Result<(), Gone> {
         self.queue.send(Departure { text, _place: Some(place.0) }).map_err(|_| Gone)
     }

@@ -134,6 +134,16 @@ impl Peer {
         self.send(&ToGateway::Answer { id, result }).await
     }
 
+    /// Whether there is room for something to say now. True when the connection is over: then nothing waits for it.
+    pub fn has_room(&self) -> bool {
+        self.0.outbox.has_room()
+    }
+
+    /// Waits until everything that waits to be said has its place, or the connection is over. Cancel-safe.
+    pub async fn room(&self) {
+        drop(self.0.outbox.place(1).await);
+    }
+
     async fn send(&self, message: &ToGateway) -> Result<(), Gone> {
         let text = serde_json::to_vec(message).map_err(|_| Gone)?;
         let place = self.0.outbox.place(text.len()).await?;

@@ -120,13 +120,16 @@ impl ToolSource for McpSource {
             Err(Failed::Refused(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => return Ok(ToolPage::default()),
             Err(failed) => return Err(ListFailure::new(failed.words())),
         };
-        let bytes = json_bytes(&result);
+        // A list is read aside: it may be as long as an answer can be, and no clock may wait for it.
+        let (name, chatter) = (self.name.clone(), Arc::clone(&self.chatter));
+        let reading = tokio::task::spawn_blocking(move || (json_bytes(&result), tools::page(&name, result, &chatter)));
+        let (bytes, page) = reading.await.map_err(|_| ListFailure::new("its list could not be read"))?;
         let before = if cursor.is_none() { 0 } else { self.listed_bytes.load(Ordering::Relaxed) };
         self.listed_bytes.store(before + bytes, Ordering::Relaxed);
         if before + bytes > LIST_BYTES {
             return Err(ListFailure::new(format!("its list has more than {} MiB", LIST_BYTES >> 20)));
         }
-        tools::page(&self.name, result, &self.chatter).map_err(ListFailure::new)
+        page.map_err(ListFailure::new)
     }
 
     async fn call(&self, tool: &Arc<Tool>, args: Value, _: &CallContext) -> Result<Value, CallFailure> {

@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use super::chatter::Chatter;
 use super::envelope::{Message, Stray, message};
@@ -25,6 +26,8 @@ use super::failures::{TOO_LONG, UNREADABLE};
 use super::lines::{Line, Lines, NoMore};
 use super::process::Pipes;
 
+/// Lines up to this size are read where they come in: that takes a fraction of a millisecond. One of 16 MiB takes a second and more, and no clock may wait for a server.
+const AT_ONCE: usize = 128 << 10;
 /// Messages that wait to be written. A server that reads none holds up its own calls alone.
 const OUTBOX: usize = 16;
 /// Requests of the server's that may be without our answer; a server that reads none cannot make us keep more.
@@ -60,6 +63,8 @@ pub(super) type Input = mpsc::Sender<Vec<u8>>;
 #[derive(Debug)]
 pub(super) struct Stdio {
     lines: Lines<pipe::Receiver>,
+    /// A line that is read aside, to which nobody has listened to the end yet.
+    aside: Option<JoinHandle<Aside>>,
     outbox: Option<mpsc::Sender<Vec<u8>>>,
     open: Arc<Mutex<Open>>,
     signs: watch::Sender<Signs>,
@@ -90,7 +95,10 @@ impl Stdio {
         let (outbox, queue) = mpsc::channel(OUTBOX);
         tokio::spawn(write(queue, stdin, signs.clone()));
         let (chatter, input) = (Arc::clone(chatter), outbox.clone());
-        Ok((Stdio { lines: Lines::of(stdout), outbox: Some(outbox), open: Arc::default(), signs, chatter, stray_bytes: 0 }, input))
+        Ok((
+            Stdio { lines: Lines::of(stdout), aside: None, outbox: Some(outbox), open: Arc::default(), signs, chatter, stray_bytes: 0 },
+            input,
+        ))
     }
 
     fn stray(&mut self, stray: Stray, line: &[u8]) -> Option<ServerJsonRpcMessage> {
@@ -99,33 +107,23 @@ impl Stdio {
         None
     }
 
-    /// What the SDK is to see of a line.
-    fn sorted(&mut self, line: &Line) -> Option<ServerJsonRpcMessage> {
-        let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong { id, bytes } => {
-                self.stray_bytes += bytes;
-                let Some(id) = id.filter(|id| self.open().ours.remove(id).is_some()) else { return self.stray(Stray::TooLong, b"") };
-                return Some(failed(id, ErrorData::new(TOO_LONG, bytes.to_string(), None)));
-            }
-        };
-        let open = Arc::clone(&self.open);
-        let known = |id| {
-            let open = open.lock().unwrap_or_else(PoisonError::into_inner);
-            open.ours.contains_key(&id) || open.cancelled.contains(&id)
-        };
-        match message(line, known) {
+    /// What the SDK is to see of a line that was too long.
+    fn too_long(&mut self, id: Option<i64>, bytes: u64) -> Option<ServerJsonRpcMessage> {
+        self.stray_bytes += bytes;
+        let Some(id) = id.filter(|id| self.open().ours.remove(id).is_some()) else { return self.stray(Stray::TooLong, b"") };
+        Some(failed(id, ErrorData::new(TOO_LONG, bytes.to_string(), None)))
+    }
+
+    /// What the SDK is to see of a line that was read.
+    fn sorted(&mut self, line: &[u8], read: Result<Read, Stray>) -> Option<ServerJsonRpcMessage> {
+        match read {
             Err(stray) => self.stray(stray, line),
-            Ok(Message::Answer { id, outcome }) => {
+            Ok(Read::Answer { id, message }) => {
                 // A cancelled request's answer, which was on its way.
-                let is_initialize = self.open().ours.remove(&id)?;
-                Some(match outcome {
-                    Ok(result) => answer(id, is_initialize, result),
-                    Err(error) => failed(id, error_of(error)),
-                })
+                self.open().ours.remove(&id)?;
+                Some(*message)
             }
-            Ok(Message::Request { id, method }) => {
-                let Some(id) = their_id(id) else { return self.stray(Stray::NotAMessage, line) };
+            Ok(Read::Request { id, method }) => {
                 if self.open().theirs >= MOST_ASKED {
                     return self.stray(Stray::TooManyRequests, line);
                 }
@@ -133,20 +131,48 @@ impl Stdio {
                 let request = match &*method {
                     "ping" => ServerRequest::PingRequest(Default::default()),
                     "roots/list" => ServerRequest::ListRootsRequest(Default::default()),
-                    other => ServerRequest::CustomRequest(CustomRequest::new(head(other), None)),
+                    _ => ServerRequest::CustomRequest(CustomRequest::new(method, None)),
                 };
                 Some(ServerJsonRpcMessage::request(request, id))
             }
-            Ok(Message::Notification { method }) => {
+            Ok(Read::Notification { method }) => {
                 if method == "notifications/tools/list_changed" {
                     let changed = ToolListChangedNotification { method: Default::default(), extensions: Default::default() };
                     return Some(ServerJsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(changed)));
                 }
                 // Progress, log messages, news of resources: nobody here waits for them.
-                tracing::trace!(method = %head(&method), "an MCP server tells");
+                tracing::trace!(%method, "an MCP server tells");
                 self.stray_bytes += line.len() as u64 + 1;
                 None
             }
+        }
+    }
+
+    /// The next message of the line that is read aside, if there is one; else of the next line. Cancel-safe: what is under way stays here.
+    async fn next(&mut self) -> Result<Option<ServerJsonRpcMessage>, NoMore> {
+        if self.aside.is_none() {
+            match self.lines.next().await? {
+                Line::TooLong { id, bytes } => return Ok(self.too_long(id, bytes)),
+                Line::Whole(line) if line.len() <= AT_ONCE => {
+                    let read = read(&line, &self.open);
+                    return Ok(self.sorted(&line, read));
+                }
+                Line::Whole(line) => {
+                    let open = Arc::clone(&self.open);
+                    self.aside = Some(tokio::task::spawn_blocking(move || {
+                        let read = read(&line, &open);
+                        (line, read)
+                    }));
+                }
+            }
+        }
+        let Some(aside) = &mut self.aside else { return Ok(None) };
+        let done = aside.await;
+        self.aside = None;
+        match done {
+            Ok((line, read)) => Ok(self.sorted(&line, read)),
+            // The runtime goes down.
+            Err(_) => Err(NoMore::Closed),
         }
     }
 
@@ -178,19 +204,19 @@ impl Transport<RoleClient> for Stdio {
         }
     }
 
-    /// Cancel-safe: a line that was read is handed on before the next is waited for.
+    /// Cancel-safe: a line that was read is handed on before the next is waited for, and one that is read aside is waited for again.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            let line = match self.lines.next().await {
-                Ok(line) => line,
+            match self.next().await {
+                Ok(Some(message)) => {
+                    self.stray_bytes = 0;
+                    return Some(message);
+                }
+                Ok(None) => {}
                 Err(end) => {
                     self.end(cut(&end));
                     return None;
                 }
-            };
-            if let Some(message) = self.sorted(&line) {
-                self.stray_bytes = 0;
-                return Some(message);
             }
             if self.stray_bytes > MOST_STRAY_BYTES {
                 self.end(Cut { words: format!("it wrote {} MiB without an answer", self.stray_bytes >> 20), is_ours: true });
@@ -227,6 +253,37 @@ impl Open {
                 }
             }
         }
+    }
+}
+
+/// A line, and what was read in it.
+type Aside = (Vec<u8>, Result<Read, Stray>);
+
+/// A line that was read; nothing of it is borrowed.
+#[derive(Debug)]
+enum Read {
+    Answer { id: i64, message: Box<ServerJsonRpcMessage> },
+    Request { id: RequestId, method: String },
+    Notification { method: String },
+}
+
+fn read(line: &[u8], open: &Mutex<Open>) -> Result<Read, Stray> {
+    let open = || open.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = |id| {
+        let open = open();
+        open.ours.contains_key(&id) || open.cancelled.contains(&id)
+    };
+    match message(line, known)? {
+        Message::Answer { id, outcome } => {
+            let is_initialize = open().ours.get(&id).copied().unwrap_or(false);
+            let message = match outcome {
+                Ok(result) => answer(id, is_initialize, result),
+                Err(error) => failed(id, error_of(error)),
+            };
+            Ok(Read::Answer { id, message: Box::new(message) })
+        }
+        Message::Request { id, method } => Ok(Read::Request { id: their_id(id).ok_or(Stray::NotAMessage)?, method: head(&method) }),
+        Message::Notification { method } => Ok(Read::Notification { method: head(&method) }),
     }
 }
 

@@ -5,6 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::header::{CONNECTION, HOST, ORIGIN};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
@@ -12,7 +17,7 @@ use tokio::time::timeout;
 use super::address::HttpAddress;
 use super::error::ServeError;
 use super::framing::MOST_MESSAGE_BYTES;
-use super::listener::Bounded;
+use super::listener::{Bounded, PING, SILENT};
 use super::server::McpServer;
 use super::session::Session;
 use super::sessions::Sessions;
@@ -53,7 +58,7 @@ impl McpServer {
         let sessions = Arc::new(Sessions::new());
         let shared = Arc::clone(&self.shared);
         let service = StreamableHttpService::new(move || Ok(Session::new(Arc::clone(&shared))), Arc::clone(&sessions), config);
-        let router = Router::new().route_service(PATH, service);
+        let router = Router::new().route_service(PATH, service).layer(from_fn(unambiguous));
         told(&format!("http://{bound}{PATH}"));
         let (ended, when_ended) = tokio::sync::oneshot::channel();
         let stopped = async move {
@@ -63,7 +68,7 @@ impl McpServer {
             // The server may be gone by then.
             let _ = ended.send(());
         };
-        let serving = axum::serve(Bounded::new(listener), router).with_graceful_shutdown(stopped);
+        let serving = axum::serve(Bounded::new(listener, SILENT), router).with_graceful_shutdown(stopped);
         let mut serving = std::pin::pin!(async move { serving.await });
         tokio::select! {
             served = &mut serving => return served.map_err(ServeError::Http),
@@ -71,6 +76,36 @@ impl McpServer {
         }
         // A client that holds its connection does not hold up the end.
         timeout(ENDS_WITHIN, serving).await.unwrap_or(Ok(())).map_err(ServeError::Http)
+    }
+}
+
+/// Lets through what names one host and one page at most, and in one way: where two are named, what is checked and what is meant can differ. A client that was
+/// refused gets no connection to keep.
+async fn unambiguous(request: Request, next: Next) -> Response {
+    let mut response = match ambiguity(&request) {
+        Some(why) => (StatusCode::BAD_REQUEST, why).into_response(),
+        None => next.run(request).await,
+    };
+    if response.status().is_client_error() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+fn ambiguity(request: &Request) -> Option<&'static str> {
+    let headers = request.headers();
+    let mut hosts = headers.get_all(HOST).iter();
+    let (host, another) = (hosts.next(), hosts.next());
+    if another.is_some() || headers.get_all(ORIGIN).iter().nth(1).is_some() {
+        return Some("Bad Request: Host or Origin is there twice");
+    }
+    if host.is_some_and(|host| host.as_bytes().contains(&b'@')) {
+        return Some("Bad Request: Host names a user");
+    }
+    // A request for a whole address means the host in it, whatever the header says.
+    match (request.uri().authority(), host) {
+        (Some(meant), Some(host)) if meant.as_str().as_bytes() != host.as_bytes() => Some("Bad Request: the address and Host differ"),
+        _ => None,
     }
 }
 
@@ -82,6 +117,7 @@ fn config(http: &Http, bound: SocketAddr) -> StreamableHttpServerConfig {
         .enforce_origin_validation()
         .with_allowed_hosts(names.iter().cloned().chain(http.hosts.iter().cloned()))
         .with_max_request_body_bytes(MOST_MESSAGE_BYTES)
+        .with_sse_keep_alive(Some(PING))
         // No stream can be taken up again once it was cut: what was done for it has ended.
         .with_sse_retry(None)
 }

@@ -55,7 +55,7 @@ impl From<Overdue> for Goodbye {
 pub struct Session {
     host: Host,
     peer: Peer,
-    line: Line,
+    line: Arc<Line>,
     offered: Option<Capabilities>,
     runs: Runs,
     tasks: JoinSet<()>,
@@ -71,7 +71,7 @@ impl Session {
     /// A new session, and where what it says comes out.
     pub fn open(host: &Host) -> (Session, Outgoing) {
         let (peer, outgoing) = Peer::connected();
-        let line = host.admission.line();
+        let line = Arc::new(host.admission.line());
         (
             Session { host: host.clone(), peer, line, offered: None, runs: Runs::default(), tasks: JoinSet::new(), trace_parent: None },
             outgoing,
@@ -205,6 +205,7 @@ impl Session {
             peer: self.peer.clone(),
             place,
             turn: self.line.join(),
+            line: Arc::clone(&self.line),
             wants,
             request,
             catalog: Arc::new(catalog),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use codemode_protocol::gateway::{RunName, Wants};
 use tokio::sync::watch;
 
-use super::{Host, Turn, told};
+use super::{Host, Line, Slot, Turn, told};
 use crate::catalog::Catalog;
 use crate::catalog::gateway::Peer;
 use crate::modes::{note_end, note_event, note_start};
@@ -119,6 +119,7 @@ pub(super) struct Job {
     pub(super) peer: Peer,
     pub(super) place: Place,
     pub(super) turn: Turn,
+    pub(super) line: Arc<Line>,
     pub(super) wants: Wants,
     pub(super) request: RunRequest,
     pub(super) catalog: Arc<dyn Catalog>,
@@ -127,12 +128,12 @@ pub(super) struct Job {
 impl Job {
     /// To its last notice.
     pub(super) async fn done(self) {
-        let Job { host, peer, mut place, turn, wants, request, catalog } = self;
+        let Job { host, peer, mut place, turn, line, wants, request, catalog } = self;
         let name = place.name.clone();
         let slot = tokio::select! {
             biased;
             () = place.cancelled() => None,
-            slot = turn => Some(slot),
+            slot = begins(turn, &line, &peer) => Some(slot),
         };
         let report = match slot {
             None => never_begun(&*catalog, request.limits),
@@ -145,6 +146,20 @@ impl Job {
         }
         // Only now the name is free: what comes under it later is another run.
         drop(place);
+    }
+}
+
+/// Waits for this run's turn, and until the gateway has read enough for a report to have somewhere to go: reports are large, and a gateway that does not read
+/// must not have all of its runs done and kept. The slot is another's meanwhile.
+async fn begins(mut turn: Turn, line: &Line, peer: &Peer) -> Slot {
+    loop {
+        let slot = turn.await;
+        if peer.has_room() {
+            return slot;
+        }
+        drop(slot);
+        peer.room().await;
+        turn = line.join();
     }
 }
 
