@@ -38,7 +38,8 @@ pub(super) struct Post {
     name: Name,
     end: End,
     boxes: Boxes,
-    trouble: watch::Receiver<Option<String>>,
+    /// The first thing that the server does not let this end hear. Whatever it says later takes nothing of that back.
+    refusal: watch::Receiver<Option<String>>,
     sorter: JoinHandle<()>,
 }
 
@@ -53,10 +54,10 @@ pub(super) struct Mailbox {
 impl Post {
     pub(super) async fn open(settings: &FleetSettings, end: End) -> Result<Post, FleetError> {
         let (subjects, name) = (settings.subjects()?, settings.name()?);
-        let (trouble, told) = watch::channel(None);
+        let (refusal, refused) = watch::channel(None);
         let options = settings.options(end, &name).await?.event_callback(move |event| {
             if let Event::ServerError(error) = event {
-                trouble.send_replace(Some(error.to_string()));
+                refusal.send_if_modified(|first| note_refusal(first, error.to_string()));
             }
             std::future::ready(())
         });
@@ -70,7 +71,7 @@ impl Post {
         let incoming = client.subscribe(subjects.inboxes(end, &name)).await.map_err(|_| FleetError::Closed)?;
         let boxes = Boxes::default();
         let sorter = tokio::spawn(sort(incoming, Arc::clone(&boxes)));
-        Ok(Post { client, subjects, name, end, boxes, trouble: told, sorter })
+        Ok(Post { client, subjects, name, end, boxes, refusal: refused, sorter })
     }
 
     pub(super) fn subjects(&self) -> &Subjects {
@@ -130,13 +131,21 @@ impl Post {
 
     /// Waits until the server does not let this end hear something. Cancel-safe.
     pub(super) async fn refused(&self) -> FleetError {
-        let mut trouble = self.trouble.clone();
-        let is_refusal = |told: &Option<String>| told.as_ref().is_some_and(|told| told.to_ascii_lowercase().contains("for subscription"));
-        match trouble.wait_for(is_refusal).await {
+        let mut refusal = self.refusal.clone();
+        match refusal.wait_for(Option::is_some).await {
             Ok(told) => FleetError::NotPermitted { reason: told.clone().unwrap_or_default() },
             Err(_) => FleetError::Closed,
         }
     }
+}
+
+/// Keeps the first refusal to listen; other errors are not the end of anything.
+fn note_refusal(first: &mut Option<String>, error: String) -> bool {
+    let is_news = first.is_none() && error.to_ascii_lowercase().contains("for subscription");
+    if is_news {
+        *first = Some(error);
+    }
+    is_news
 }
 
 impl Drop for Post {
@@ -183,5 +192,20 @@ async fn taken<E>(sending: impl Future<Output = Result<(), E>>) -> Result<(), Un
     match timeout(TAKEN_WITHIN, sending).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) | Err(_) => Err(Untaken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_to_listen_is_not_covered_by_what_comes_after_it() {
+        let mut first = None;
+        assert!(!note_refusal(&mut first, "Permissions Violation for Publish to \"a\"".to_owned()), "that is the end of nothing");
+        assert!(note_refusal(&mut first, "Permissions Violation for Subscription to \"b\"".to_owned()));
+        assert!(!note_refusal(&mut first, "Permissions Violation for Subscription to \"c\"".to_owned()));
+        assert!(!note_refusal(&mut first, "Permissions Violation for Publish to \"d\"".to_owned()));
+        assert!(first.is_some_and(|first| first.contains("\"b\"")));
     }
 }
