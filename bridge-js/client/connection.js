@@ -4,7 +4,7 @@ import { CodemodeError, ConnectionLostError, ProtocolError, RunRefusedError } fr
 import { FrameReader, frame } from './frames.js';
 import { jsonOf } from './json.js';
 import { Exchange, readMessage } from './messages.js';
-import { Run } from './run.js';
+import { Run, unknownOption } from './run.js';
 
 const PROTOCOL = 1;
 const HELLO_WITHIN_MS = 10_000;
@@ -88,6 +88,11 @@ class Connection {
     run.cancel = () => this.#cancel(run);
     if (this.#lost) {
       run.fail(this.#lost);
+      return run;
+    }
+    const unknown = unknownOption(options);
+    if (unknown !== null) {
+      run.fail(new RunRefusedError('unknown_option', unknown));
       return run;
     }
     if (signal?.aborted) {

@@ -31,7 +31,8 @@ interface Calls {
 /** Searches and descriptions are asked of this end. */
 export interface LiveCatalog extends Calls {
   search(query: string, about: About & { limit?: number }): Tool[] | Promise<Tool[]>;
-  describe(id: string, about: About): Tool | Promise<Tool>;
+  /** Nothing: there is no such tool. */
+  describe(id: string, about: About): Tool | null | undefined | Promise<Tool | null | undefined>;
 }
 
 /** Searches and descriptions are answered by the server, from these tools. */

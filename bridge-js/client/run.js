@@ -32,6 +32,22 @@ const hookOf = (word) => {
   return word;
 };
 
+/** Nothing is the usual word for what is not there: `tools.find(…)`. */
+const described = async (catalog, id, about) => {
+  const tool = await catalog.describe(id, about);
+  if (tool !== undefined && tool !== null) return tool;
+  throw Object.assign(new Error(`there is no tool ${JSON.stringify(id)}`), { name: 'UnknownToolError', code: 'unknown_tool' });
+};
+
+/** What `run` takes. */
+const OPTIONS = ['id', 'catalog', 'limits', 'context', 'approvals', 'approve', 'beforeToolCall', 'onLog', 'onCall', 'signal'];
+
+/** The first option that means nothing: a misspelt `approvals` would leave every call free. */
+export const unknownOption = (options) => {
+  const name = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  return name === undefined ? null : `there is no option ${name}; there are ${OPTIONS.join(', ')}`;
+};
+
 export class Run {
   #options;
   #calls = new Map();
@@ -64,7 +80,7 @@ export class Run {
         case 'catalog.search':
           return { result: jsonOf(await catalog.search(params.query, { ...about, limit: params.limit }), RESULT_DEPTH) };
         case 'catalog.describe':
-          return { result: jsonOf(await catalog.describe(params.id, about), RESULT_DEPTH) };
+          return { result: jsonOf(await described(catalog, params.id, about), RESULT_DEPTH) };
         case 'catalog.call':
           return { result: await this.#call(params, about) };
         case 'approval.request': {

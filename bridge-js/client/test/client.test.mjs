@@ -50,6 +50,27 @@ test('a static catalog is searched there', async () => {
   assert.equal(report.telemetry.catalogSize, 2);
 });
 
+test('what describe does not find is unknown', async () => {
+  for (const nothing of [undefined, null]) {
+    const report = await cm.run(CAUGHT, { catalog: { ...one(() => 1), describe: () => nothing } }).report;
+    assert.deepEqual(report.value.slice(0, 3), ['UnknownToolError', 'unknown_tool', 'there is no tool "act"']);
+  }
+});
+
+test('a misspelt option starts nothing', async () => {
+  let calls = 0;
+  const catalog = one(() => (calls += 1));
+  const refused = await cm.run(ACT, { catalog, aprovals: { '*': 'deny' } }).report.catch((error) => error);
+  assert.ok(refused instanceof RunRefusedError, refused);
+  assert.equal(refused.code, 'unknown_option');
+  assert.match(refused.message, /no option aprovals/);
+  assert.equal(calls, 0);
+  // Control: spelt well it is heard, and without it the call goes.
+  assert.equal((await cm.run(ACT, { catalog, approvals: { '*': 'deny' } }).report).ok, false);
+  assert.equal(calls, 0);
+  assert.equal((await cm.run(ACT, { catalog }).report).value, 1);
+});
+
 test('logs and calls are told while the run goes on', async () => {
   const told = [];
   const options = { catalog: one(() => null), onLog: (entry) => told.push(entry.text), onCall: (call) => told.push(`${call.method} ${call.state}`) };
