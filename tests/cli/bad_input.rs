@@ -42,7 +42,7 @@ fn catalogs() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("UTF-16 without one", "[]".encode_utf16().flat_map(u16::to_le_bytes).collect(), "is UTF-16; save it as UTF-8"),
         ("cut short", format!("[\n  {TOOL},\n  {{\"name\": ").into_bytes(), ":3:"),
         ("cut short, CRLF and mark", format!("\u{feff}[\r\n  {TOOL},\r\n  {{\"name\": ").into_bytes(), ":3:"),
-        ("no array", b"{}".to_vec(), ":1:1"),
+        ("no array", b"{}".to_vec(), ":1:1: a list of tools is wanted, this is an object"),
         ("unknown key", br#"[{"name": "a", "description": "", "parameters": {}, "colour": 1}]"#.to_vec(), ":1:"),
         (
             "id twice",
@@ -83,8 +83,8 @@ fn bad_bodies_and_catalogs_start_nothing_and_leave_nothing() {
         rows.push(Row::new(format!("catalog of tools: {name}"), &["tools", "list", "--tools", &file], 2, what, ""));
     }
     for (path, what) in [
-        (text(&place.join("none.json")), "cannot be read: entity not found; check the path"),
-        (text(place), "cannot be read: is a directory; check the path"),
+        (text(&place.join("none.json")), "cannot be read: there is no such file; check the path"),
+        (text(place), "cannot be read: it is a directory; check the path"),
     ] {
         rows.push(Row::new(format!("catalog: {what}"), &["run", &text(&good), "--tools", &path], 2, what, ""));
     }

@@ -22,6 +22,10 @@ fn the_rules_of_every_scope_are_in_force_for_bodies_and_by_hand() {
     assert_eq!(listed(&["--agent", "reader"]), Some(1));
     assert_eq!(listed(&["--agent", "reader", "--session", "s"]), Some(0));
     assert_eq!(listed(&["--agent", "stranger", "--deny", "demo:echo"]), Some(7));
+    let told =
+        Typed::new(folder.path(), ["tools", "list", "--tools", &demo, "--config", &config, "--agent", "raeder", "--session", "s"]).run();
+    assert!(told.code == Some(0) && told.stderr.contains("--agent \"raeder\" has no rules in the configuration"), "{told:?}");
+    assert!(!told.stderr.contains("--session"), "{told:?}");
     let body = "return await openclaw.tools.call('demo:boom').catch(e => e.code)";
     let ran = Typed::new(folder.path(), ["run", "-", "--tools", &demo, "--config", &config]).stdin(body).run();
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "denied\n"), "{ran:?}");
@@ -69,6 +73,10 @@ fn p54_a_log_that_cannot_be_made_is_one_error_before_the_body_runs() {
     assert!(ran.code == Some(2) && ran.stdout.is_empty() && ran.stderr.contains("/nonexistent/s.jsonl cannot be opened"), "{ran:?}");
     let full = Typed::new(folder.path(), ["run", "-", "--session-log", "/dev/full"]).stdin("return 1").run();
     assert!(full.code == Some(0) && full.stdout == "1\n" && full.stderr.contains("events are missing from the session log"), "{full:?}");
+    write(folder.path(), "body.js", "return 1\n");
+    let foreign = Typed::new(folder.path(), ["report", "body.js", "--html", "s.html"]).run();
+    assert!(foreign.code == Some(2) && foreign.stdout.is_empty() && foreign.stderr.contains("body.js is no session log"), "{foreign:?}");
+    assert!(!folder.path().join("s.html").exists(), "a page of nothing");
     let missing = Typed::new(folder.path(), ["report", "nothing.jsonl"]).run();
     assert!(missing.code == Some(2) && missing.stderr.contains("nothing.jsonl cannot be read"), "{missing:?}");
 }

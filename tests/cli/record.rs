@@ -162,8 +162,9 @@ fn a_policy_is_in_the_record() {
 fn a_file_that_is_no_record_is_told_with_its_place() {
     let _turn = together();
     let folder = folder();
-    let cases: [(&str, &[u8], &str); 7] = [
+    let cases: [(&str, &[u8], &str); 8] = [
         ("empty", b"", "empty:1:1: is not a record"),
+        ("list", b"[{}]", "list:1:1: is not a record: it is a list"),
         ("words", b"not json", "words:1:"),
         ("field", b"{\"codemodeRecord\":1,\n \"extra\":1}", "field:2:"),
         ("version", b"{\"codemodeRecord\":7}", "version: is a record of version 7, this program reads version 1"),

@@ -36,7 +36,7 @@ fn p55_comments_commas_and_quotes_are_json5() {
 fn p55_a_file_that_cannot_be_read_is_an_error_with_line_and_column() {
     assert_eq!(refusal("{\n  tools: {,}\n}"), "c:2:11: not JSON5: expected identifier");
     let missing = Config::open("/nonexistent/c.json5").unwrap_err().to_string();
-    assert!(missing.starts_with("/nonexistent/c.json5: cannot be read: entity not found"), "{missing}");
+    assert!(missing.starts_with("/nonexistent/c.json5: cannot be read: there is no such file"), "{missing}");
 }
 
 #[test]

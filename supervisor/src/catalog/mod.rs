@@ -49,7 +49,7 @@ pub use set::{DuplicateId, ToolSet};
 pub use source::{ListFailure, ToolPage, ToolSource};
 pub use text::quoted;
 pub(crate) use text::{cleaned_line, is_unfit};
-pub(crate) use text_file::{NotText, read_at_most, utf8};
+pub(crate) use text_file::{NotText, known_reason, read_at_most, reason, utf8};
 pub use tool::Tool;
 pub use value::tool_value;
 

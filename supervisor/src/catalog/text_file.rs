@@ -13,6 +13,21 @@ pub(crate) enum NotText {
     NotUtf8(usize),
 }
 
+/// Why a file cannot be read, in words for whoever named it; nothing where the system's own words have to do.
+pub(crate) fn known_reason(kind: io::ErrorKind) -> Option<&'static str> {
+    match kind {
+        io::ErrorKind::NotFound => Some("there is no such file"),
+        io::ErrorKind::PermissionDenied => Some("permission denied"),
+        io::ErrorKind::IsADirectory => Some("it is a directory"),
+        _ => None,
+    }
+}
+
+/// The same, with the system's own words for the rest.
+pub(crate) fn reason(kind: io::ErrorKind) -> String {
+    known_reason(kind).map_or_else(|| kind.to_string(), str::to_owned)
+}
+
 /// The bytes of a file; nothing when it has more than `most`.
 pub(crate) fn read_at_most(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let file = File::open(path)?;

@@ -172,7 +172,7 @@ pub(super) struct CatalogArguments {
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
 
-    /// Only the tools whose id fits, e.g. 'demo:*'; may be given again
+    /// Only the tools whose id fits, e.g. 'mcp:files:*'; may be given again
     #[arg(long, value_name = "GLOB")]
     allow: Option<Vec<String>>,
 

@@ -31,9 +31,9 @@ Examples:
   codemode tools list --tools tools.json
   codemode tools list --mcp mcp.json
   codemode tools search 'send a mail' --tools tools.json
-  codemode tools describe demo:echo --tools tools.json
-  codemode tools call demo:echo '{\"text\": \"hi\"}' --tools tools.json
-  echo '{\"text\": \"hi\"}' | codemode tools call demo:echo - --tools tools.json";
+  codemode tools describe echo --tools tools.json
+  codemode tools call echo '{\"text\": \"hi\"}' --tools tools.json
+  echo '{\"text\": \"hi\"}' | codemode tools call echo - --tools tools.json";
 
 pub(super) const SERVE: &str = "\
 The wire stands in protocol/docs/gateway.md, a client for Node in bridge-js/client. SIGTERM and SIGINT let runs that go on end within 10 s; the second one does not wait.

@@ -13,7 +13,8 @@ use super::approve;
 use super::arguments::CatalogArguments;
 use super::exit;
 use crate::catalog::{
-    Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, McpConnections, RecordError, RunCatalog, RunContext, Sources, Tool, quoted,
+    Catalog, CatalogFileError, CatalogFileProblem, FileCatalog, McpConnections, RecordError, RunCatalog, RunContext, Sources, Tool,
+    known_reason, quoted,
 };
 use crate::config::{Config, ConfigError, McpFile};
 use crate::gate::{Gate, Glob, Policy};
@@ -104,12 +105,7 @@ fn bounded(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
 }
 
 fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        _ => error.to_string(),
-    }
+    known_reason(error.kind()).map_or_else(|| error.to_string(), str::to_owned)
 }
 
 /// The name of a body in messages.
@@ -175,7 +171,22 @@ pub(super) fn files(arguments: &CatalogArguments) -> Result<Files, InputError> {
     }
     notes.extend(config.clamps.iter().map(ToString::to_string));
     let (policy, context) = (arguments.policy(), arguments.context());
+    if arguments.config.is_some() {
+        notes.extend(without_rules(&config, &context));
+    }
     Ok(Files { file, servers: McpConnections::of(&servers), config, policy, context, notes })
+}
+
+/// Ids that the configuration has nothing for. That is allowed, but a misspelt one is among them, and it takes nothing away.
+fn without_rules(config: &Config, context: &RunContext) -> Vec<String> {
+    let named = [
+        ("--agent", &context.agent, &config.agents),
+        ("--profile", &context.profile, &config.profiles),
+        ("--session", &context.session, &config.sessions),
+        ("--channel", &context.channel, &config.channels),
+    ];
+    let unknown = named.into_iter().filter_map(|(flag, id, rules)| Some((flag, id.as_deref().filter(|id| !rules.contains_key(*id))?)));
+    unknown.map(|(flag, id)| format!("{flag} {} has no rules in the configuration", quoted(id))).collect()
 }
 
 /// Everything that tools come from, ready for the plan of any number of runs.

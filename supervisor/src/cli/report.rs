@@ -17,6 +17,10 @@ pub(super) fn main(arguments: &ReportArguments) -> ExitCode {
         return refused(&format!("the page would replace the log {}\nname another file", visible_line(&path.display().to_string())));
     }
     let history = match History::open(&arguments.log) {
+        Ok(history) if history.is_foreign() => {
+            let name = visible_line(&arguments.log.display().to_string());
+            return refused(&format!("{name} is no session log: none of its lines is an event\nname a file that `--session-log` wrote"));
+        }
         Ok(history) => history,
         Err(error) => return refused(&format!("{}\nname a file that `--session-log` wrote", visible_line(&error.to_string()))),
     };

@@ -43,7 +43,17 @@ pub(super) fn failure(failure: &CallFailure) {
         // A tool's own name for it.
         false => format!("{}: {}", failure.name, failure.message),
     };
-    to_stderr(&headline(&head, &visible(&message), Paint::stderr()));
+    let paint = Paint::stderr();
+    let mut text = headline(&head, &visible(&message), paint);
+    if !failure.data.is_null() {
+        text.push_str(&data_line(&failure.data.to_string(), paint));
+    }
+    to_stderr(&text);
+}
+
+/// What an error has besides its message.
+fn data_line(json: &str, paint: Paint) -> String {
+    format!("  {} {}\n", paint.aside("data:"), super::table::cut(&visible_line(json), WIDEST))
 }
 
 /// Prints a value that is JSON text: a string as it is, everything else as JSON on one line.
@@ -94,6 +104,9 @@ fn explained(error: &RunError, body: &str, body_name: &str, paint: Paint) -> Str
         _ => visible(&error.message),
     };
     let mut text = headline(&format!("error[{}]", error.code), &message, paint);
+    if let Some(flag) = flag(error.code) {
+        let _ = writeln!(text, "  the flag is `{flag}`");
+    }
     if let Some(number) = error.line {
         let column = error.column.unwrap_or(1);
         // Writing to a String cannot fail.
@@ -104,9 +117,18 @@ fn explained(error: &RunError, body: &str, body_name: &str, paint: Paint) -> Str
         let _ = writeln!(text, "  {} {}", paint.aside("at"), super::table::cut(&visible_line(frame), WIDEST));
     }
     if let Some(data) = error.data.as_ref().filter(|data| data.text() != "null") {
-        let _ = writeln!(text, "  {} {}", paint.aside("data:"), super::table::cut(&visible_line(data.text()), WIDEST));
+        text.push_str(&data_line(data.text(), paint));
     }
     text
+}
+
+/// What sets the limit that this error is about.
+fn flag(code: ErrorCode) -> Option<&'static str> {
+    match code {
+        ErrorCode::Timeout | ErrorCode::CpuLimit => Some("--timeout MS"),
+        ErrorCode::MemoryLimit => Some("--memory MIB"),
+        _ => None,
+    }
 }
 
 /// Columns of a frame, or of an error's data, that are shown: enough to go on, and no flood.
@@ -193,7 +215,9 @@ mod tests {
     #[test]
     fn an_error_of_ours_says_what_and_what_to_do() {
         let error = RunError::new(ErrorCode::Timeout, "the body took longer than 5 ms\nlet it do less");
-        assert_eq!(shown(&error, ""), "error[timeout]: the body took longer than 5 ms\n  let it do less\n");
+        assert_eq!(shown(&error, ""), "error[timeout]: the body took longer than 5 ms\n  let it do less\n  the flag is `--timeout MS`\n");
+        let error = RunError::new(ErrorCode::OutputLimit, "too much");
+        assert_eq!(shown(&error, ""), "error[output_limit]: too much\n", "no flag sets this one");
     }
 
     #[test]

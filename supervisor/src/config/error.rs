@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::ErrorKind;
 
-use crate::catalog::{Place, quoted};
+use crate::catalog::{Place, quoted, reason};
 
 /// A configuration that cannot be used: `codemode.json5:4:7: tools.toolSearch.mode: …`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -22,7 +22,7 @@ pub struct ConfigError {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ConfigProblem {
     /// The system does not give it to us.
-    #[error("cannot be read: {0}; check the path and its rights")]
+    #[error("cannot be read: {}; check the path and its rights", reason(*.0))]
     Unreadable(ErrorKind),
     /// It is larger than any configuration should be.
     #[error("is larger than {} KiB; it is meant to be written by people", .limit >> 10)]

@@ -100,7 +100,7 @@ fn question(call: PendingCall<'_>) -> Value {
 fn decision(said: &[u8]) -> Result<HookDecision, HookFault> {
     // A list would be read as the fields in their order.
     if !said.trim_ascii_start().starts_with(b"{") {
-        return Err(HookFault::Unreadable("it is no JSON object".to_owned()));
+        return Err(HookFault::Unreadable(r#"it is no JSON object such as {"decision": "allow"}"#.to_owned()));
     }
     // The reader has a limit of depth of its own.
     let answer: Answer = serde_json::from_slice(said).map_err(|error| HookFault::Unreadable(error.to_string()))?;

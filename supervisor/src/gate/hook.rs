@@ -37,11 +37,15 @@ pub enum HookDecision {
     },
 }
 
+fn unstarted(kind: std::io::ErrorKind) -> String {
+    if kind == std::io::ErrorKind::NotFound { "there is no such program".to_owned() } else { kind.to_string() }
+}
+
 /// Why a hook gave no word. The call does not go then, whatever the reason.
 #[derive(Debug, thiserror::Error)]
 pub enum HookFault {
     /// Its program cannot be started.
-    #[error("it cannot be started: {0}")]
+    #[error("it cannot be started: {}", unstarted(*.0))]
     NotStarted(std::io::ErrorKind),
     /// It took too long.
     #[error("it gave no answer within {} ms", .0.as_millis())]

@@ -131,6 +131,11 @@ impl History {
         Ok(history)
     }
 
+    /// Whether this is another file altogether: it has lines, and none of them is ours.
+    pub fn is_foreign(&self) -> bool {
+        self.unreadable > 0 && self.lost == 0 && self.runs.is_empty() && self.surfaces.is_empty()
+    }
+
     fn take(&mut self, event: &Value) {
         match text(&event["event"]).as_str() {
             "surface" => self.surfaces.push(surface(event)),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::ErrorKind;
 
 use super::super::text::quoted;
+use super::super::text_file::reason;
 
 /// A catalog file that cannot be used: `tools.json:12:5: tool "x": …`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -31,7 +32,7 @@ pub struct Place {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum CatalogFileProblem {
     /// The system does not give it to us.
-    #[error("cannot be read: {0}; check the path and its rights")]
+    #[error("cannot be read: {}; check the path and its rights", reason(*.0))]
     Unreadable(ErrorKind),
     /// It is larger than any catalog should be.
     #[error("is larger than {} MiB; split it or leave tools out", .limit >> 20)]

@@ -94,6 +94,11 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<Arc<str>, CatalogFileProblem> {
 
 /// The tools of a catalog's text and their replies.
 pub(super) fn catalog(text: &Arc<str>, stem: &str) -> Result<Vec<(Arc<Tool>, Reply)>, Fault> {
+    // The readers would speak of maps and sequences.
+    if text.trim_start().starts_with('{') {
+        let message = "a list of tools is wanted, this is an object".to_owned();
+        return Err(Fault { at: At::Place(place::of_offset(text, 0)), problem: CatalogFileProblem::Shape { message } });
+    }
     match serde_json::from_str::<Vec<Entry<&RawValue>>>(text) {
         Ok(entries) => tools(entries, stem, |raw| {
             let range = range_in(text, raw.get());
@@ -192,7 +197,9 @@ mod tests {
     fn a_wrong_type_is_named_with_its_place_and_tool() {
         let message = error("[{\"name\": \"x\", \"description\": 7, \"parameters\": {}}]");
         assert!(message.starts_with("tools.json:1:31: tool \"x\": invalid type: integer `7`, expected a string"), "{message}");
-        assert!(error("{}").starts_with("tools.json:1:1: invalid type: map, expected a sequence"), "{}", error("{}"));
+        for object in ["{}", " {mcpServers: {}}"] {
+            assert!(error(object).starts_with("tools.json:1:1: a list of tools is wanted, this is an object"), "{}", error(object));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::super::Place;
+use super::super::text_file::reason;
 
 /// A record that cannot be used or written: `run.record:3:14: …`.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct RecordError {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordProblem {
     /// The system does not give it to us.
-    #[error("cannot be read: {}\ncheck the path and its rights", .0.kind())]
+    #[error("cannot be read: {}\ncheck the path and its rights", reason(.0.kind()))]
     Unreadable(io::Error),
     /// The system does not take it from us.
     #[error("cannot be written: {}\nname a file in a folder that is there and yours", .0.kind())]

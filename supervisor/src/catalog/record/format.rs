@@ -245,6 +245,10 @@ fn parse(text: &str) -> Result<Record, Fault> {
     {
         return Err(Fault(None, RecordProblem::Version { found: codemode_record, wanted: VERSION }));
     }
+    // A list would be read as the fields in their order, and complained of as one.
+    if text.trim_start().starts_with('[') {
+        return Err(Fault::shape(0, "it is a list"));
+    }
     let whole: Whole<'_> = serde_json::from_str(text).map_err(|error| Fault::json(text, 0, &error))?;
     debug_assert_eq!(whole.codemode_record, VERSION);
     let start_of = |part: &RawValue| part.get().as_ptr().addr() - text.as_ptr().addr();
