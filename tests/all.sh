@@ -8,4 +8,4 @@ bash tests/fleet/server.sh
 cargo build -p codemode
 cargo test --workspace
 # What starts children runs again from the template; the rest does not know the difference.
-CODEMODE_LAUNCHER=template cargo test -p codemode-tests --test e2e --test escape --test run --test cli --test serve --test fleet
+CODEMODE_LAUNCHER=template cargo test -p codemode-tests --test e2e --test escape --test run --test cli --test serve

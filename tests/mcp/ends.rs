@@ -77,6 +77,31 @@ async fn p40_a_stop_closes_the_input_then_asks_then_kills_and_takes_the_whole_tr
 }
 
 #[tokio::test]
+async fn a_process_that_a_server_left_behind_holds_nothing_of_ours() {
+    let scene = Scene::of(&[("srv", json!({"runaway": true}))]);
+    let catalog = scene.view().await;
+    assert!(call(&catalog, "mcp:srv:echo", json!({})).await.is_ok());
+    let runaway = scene.log("srv").iter().find_map(|line| line["runaway"].as_i64()).expect("it says so");
+    let pipe = std::fs::read_link(format!("/proc/{runaway}/fd/2")).expect("it runs");
+    assert!(holds(&pipe), "as long as the server runs, its standard error is read");
+    drop(catalog);
+    scene.end().await;
+    let began = Instant::now();
+    while holds(&pipe) {
+        assert!(began.elapsed() < Duration::from_secs(2), "{} is still held", pipe.display());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(runs(runaway), "it was not this that closed it");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(i32::try_from(runaway).unwrap()), nix::sys::signal::Signal::SIGKILL).unwrap();
+}
+
+/// Whether this process has a descriptor of this.
+fn holds(file: &std::path::Path) -> bool {
+    let mut descriptors = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    descriptors.any(|entry| std::fs::read_link(entry.path()).is_ok_and(|held| held == file))
+}
+
+#[tokio::test]
 async fn a_server_that_ends_when_its_input_does_is_not_asked_twice() {
     let scene = Scene::of(&[("srv", json!({}))]);
     scene.view().await;

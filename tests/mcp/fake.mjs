@@ -201,6 +201,11 @@ if (wants.grandchild) {
   const child = spawn(process.execPath, ["-e", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"], { stdio: "inherit" });
   note("grandchild", { grandchild: child.pid });
 }
+if (wants.runaway) {
+  // It leaves the group, and keeps our standard input and error open.
+  const child = spawn("sleep", ["20"], { stdio: ["inherit", "ignore", "inherit"], detached: true });
+  note("runaway", { runaway: child.pid });
+}
 note("start");
 process.on("SIGTERM", () => {
   note("SIGTERM");

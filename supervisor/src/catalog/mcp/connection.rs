@@ -8,6 +8,7 @@ use rmcp::model::{ClientRequest, ServerResult};
 use rmcp::service::{ClientInitializeError, Peer, PeerRequestOptions, RequestHandle, RunningService, ServiceError, serve_client};
 use serde_json::Value;
 use tokio::sync::{Mutex, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::super::cleaned_line;
@@ -47,6 +48,8 @@ struct Watched {
     /// So that a program whose connection has ended does not end because of that before it is seen whether it has by itself.
     input: std::sync::Mutex<Option<Input>>,
     end: watch::Sender<Option<Arc<str>>>,
+    /// Kept until the program has been stopped and nobody asks about it any more.
+    _pumps: JoinSet<()>,
 }
 
 /// What a connection is made of.
@@ -68,10 +71,15 @@ impl Connection {
                 let environment = environment(std::env::vars_os(), env).into_iter().collect();
                 let (process, pipes) = Process::start(&Program { command, args, environment, cwd: cwd.as_deref() })?;
                 let (tell, signs) = watch::channel(Signs::default());
-                let (transport, input) =
+                let (transport, input, pumps) =
                     Stdio::over(pipes, wanted.chatter, tell).map_err(|error| format!("its pipes cannot be used: {}", error.kind()))?;
-                let program =
-                    Arc::new(Watched { process, signs, input: std::sync::Mutex::new(Some(input)), end: watch::Sender::new(None) });
+                let program = Arc::new(Watched {
+                    process,
+                    signs,
+                    input: std::sync::Mutex::new(Some(input)),
+                    end: watch::Sender::new(None),
+                    _pumps: pumps,
+                });
                 match ready(serve_client(Host::of(roots, wanted.changed), transport), stop).await {
                     Ok(running) => {
                         tokio::spawn(Arc::clone(&program).attend());

@@ -4,7 +4,6 @@
 //! that does not know it, and one bad tool does not take the list with it. What a server asks is reduced to its method: no parameter of a stranger is decoded.
 
 use std::collections::{HashMap, VecDeque};
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
@@ -18,7 +17,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::chatter::Chatter;
 use super::envelope::{Message, Stray, message};
@@ -87,17 +86,21 @@ struct Open {
 pub(super) struct InputClosed;
 
 impl Stdio {
-    /// Takes the pipes of a program. Its standard error is read to its end, whatever becomes of the rest.
-    pub(super) fn over(pipes: Pipes, chatter: &Arc<Chatter>, signs: watch::Sender<Signs>) -> std::io::Result<(Stdio, Input)> {
+    /// Takes the pipes of a program. Its standard error is read, and what is said to it is written, as long as the third of these is kept: a process that it left
+    /// behind, and that holds the other ends, holds nothing of ours.
+    pub(super) fn over(pipes: Pipes, chatter: &Arc<Chatter>, signs: watch::Sender<Signs>) -> std::io::Result<(Stdio, Input, JoinSet<()>)> {
         let stdout = pipe::Receiver::from_owned_fd(pipes.stdout)?;
         let stdin = pipe::Sender::from_owned_fd(pipes.stdin)?;
-        drain(pipes.stderr, Arc::clone(chatter))?;
+        let stderr = pipe::Receiver::from_owned_fd(pipes.stderr)?;
+        let mut pumps = JoinSet::new();
+        pumps.spawn(drain(stderr, Arc::clone(chatter)));
         let (outbox, queue) = mpsc::channel(OUTBOX);
-        tokio::spawn(write(queue, stdin, signs.clone()));
+        pumps.spawn(write(queue, stdin, signs.clone()));
         let (chatter, input) = (Arc::clone(chatter), outbox.clone());
         Ok((
             Stdio { lines: Lines::of(stdout), aside: None, outbox: Some(outbox), open: Arc::default(), signs, chatter, stray_bytes: 0 },
             input,
+            pumps,
         ))
     }
 
@@ -340,13 +343,9 @@ async fn write(mut queue: mpsc::Receiver<Vec<u8>>, mut stdin: pipe::Sender, sign
 }
 
 /// Keeps standard error empty, so that nobody is held up by a full pipe.
-fn drain(stderr: OwnedFd, chatter: Arc<Chatter>) -> std::io::Result<()> {
-    let mut stderr = pipe::Receiver::from_owned_fd(stderr)?;
-    tokio::spawn(async move {
-        let mut piece = vec![0; 16 << 10];
-        while let Ok(bytes @ 1..) = stderr.read(&mut piece).await {
-            chatter.stderr(&piece[..bytes]);
-        }
-    });
-    Ok(())
+async fn drain(mut stderr: pipe::Receiver, chatter: Arc<Chatter>) {
+    let mut piece = vec![0; 16 << 10];
+    while let Ok(bytes @ 1..) = stderr.read(&mut piece).await {
+        chatter.stderr(&piece[..bytes]);
+    }
 }
