@@ -56,6 +56,8 @@ struct Inner {
     state: Mutex<State>,
     turns: Semaphore,
     overdue: watch::Sender<bool>,
+    /// Nobody is to wait for anything here any more.
+    over: watch::Sender<bool>,
 }
 
 /// The other end. Cheap to clone; every clone is the same end.
@@ -76,7 +78,8 @@ impl Peer {
     fn with(exchange: Exchange) -> (Peer, Outgoing) {
         let (outbox, outgoing) = Outbox::new();
         let state = State { exchange, waiting: HashMap::new(), is_closed: false };
-        let inner = Inner { outbox, state: Mutex::new(state), turns: Semaphore::new(MOST_OPEN), overdue: watch::Sender::new(false) };
+        let (turns, overdue, over) = (Semaphore::new(MOST_OPEN), watch::Sender::new(false), watch::Sender::new(false));
+        let inner = Inner { outbox, state: Mutex::new(state), turns, overdue, over };
         (Peer(Arc::new(inner)), outgoing)
     }
 
@@ -86,6 +89,15 @@ impl Peer {
     ///
     /// [`AskFailure`].
     pub async fn ask(&self, ask: &Ask) -> Result<JsonText, AskFailure> {
+        let answer = self.asked(ask).await;
+        if let Err(AskFailure::Gone { sent: false }) = answer {
+            // Between the two, whoever asks is about to be cancelled, and that is what became of the question. The sender lives in `self`.
+            let _ = self.0.over.subscribe().wait_for(|over| *over).await;
+        }
+        answer
+    }
+
+    async fn asked(&self, ask: &Ask) -> Result<JsonText, AskFailure> {
         let unsent = |_| AskFailure::Gone { sent: false };
         let _turn = self.0.turns.acquire().await.map_err(|_| AskFailure::Gone { sent: false })?;
         let limit = FrameLimit::LARGEST.bytes();
@@ -182,10 +194,17 @@ impl Peer {
         Ok(())
     }
 
-    /// The connection is over: who waits for an answer gets none, and nobody can say anything any more.
-    pub fn close(&self) {
+    /// The connection is over: nobody can say anything any more. Who waits for an answer, or asks for one now, waits until [`Peer::close`]: this is for runs that
+    /// are cancelled meanwhile, in whose ledgers their questions are to be cancelled as well, and no failures.
+    pub fn hush(&self) {
         self.0.outbox.close();
         self.0.turns.close();
+    }
+
+    /// The connection is over: who waits for an answer gets none, and nobody can say anything any more.
+    pub fn close(&self) {
+        self.hush();
+        self.0.over.send_replace(true);
         let mut state = self.state();
         state.is_closed = true;
         state.waiting.clear();
