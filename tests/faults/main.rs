@@ -1,7 +1,7 @@
 //! The table of faults: every step of everybody's conversation × everything that can go wrong there, each cell run.
 //!
 //! `cargo test -p codemode-tests --test faults -- [--list] [--write] [--party NAME] [--cell WORDS]`. A *party* is somebody the supervisor depends on: the child, what
-//! launches it, the template, hooks, approvers, backends, sources. For each of its steps and each [`Fault`] a party says what has to come of the run, or why the
+//! launches it, the template, hooks, approvers, backends, sources, gateways. For each of its steps and each [`Fault`] a party says what has to come of the run, or why the
 //! cell makes no sense; then it does it. Each party has a process to itself, so that after each cell a census can say that nothing is left of it.
 //! `supervisor/docs/faults.md` is this table; a test run sees that it is, and `--write` makes it so.
 
@@ -168,7 +168,7 @@ fn one(party: &dyn Party, asked: &Asked) -> ExitCode {
             let seen = party.run(cell.step, cell.fault, &place).await;
             let took = began.elapsed();
             if std::env::var_os("CODEMODE_SHOW").is_some() {
-                eprintln!("{} {:?} {:?}", cell.name(), seen.timing, seen.error);
+                eprintln!("{} {seen:?}", cell.name());
             }
             let mut faults = expected.faults(&seen, took);
             faults.extend(place.left_since(&before, party.keeps_processes()).await);

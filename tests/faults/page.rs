@@ -29,7 +29,7 @@ pub fn differs(parties: &[Box<dyn Party>]) -> Option<String> {
 
 const WORDS: &str = "# Faults\n\nWhat becomes of a run when something it depends on fails. Written by `cargo test -p codemode-tests --test faults -- --write`; without \
 `--write` that command runs every cell, and fails when this page is not what it ran.\n\nA cell has the verdict of the run and, behind a semicolon, the state of each of its \
-requests, with the code of an error behind a colon. After each cell nothing may be left within a second: no process, no descriptor, no file. Every report is whole: what had been \
+requests, with the code of an error behind a colon; in italics, what becomes of a connection that may outlive the run. After each cell nothing may be left within a second: no process, no descriptor, no file. Every report is whole: what had been \
 written to the console is in it, and every request has its one final state. A number in brackets points to the reason why a cell makes no sense.\n";
 
 fn text(parties: &[Box<dyn Party>]) -> String {

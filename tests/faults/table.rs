@@ -55,12 +55,14 @@ impl Fault {
 /// What has to come of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// `ok`, or the class of the report's error; several with `|` where the order of two events is the kernel's business.
+    /// `ok`, or the class of the report's error, or [`NO_RUN`]; several with `|` where the order of two events is the kernel's business.
     pub verdict: &'static str,
     /// The ledger: a state for each request, an error's code after a colon.
     pub calls: &'static str,
     /// Console entries that must have been kept.
     pub logs: usize,
+    /// What becomes of the connection, where the party has one that may outlive the run.
+    pub connection: &'static str,
     /// How long the whole run may take.
     pub within: Duration,
 }
@@ -76,17 +78,24 @@ pub enum Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Plan::Expect(expected) if expected.calls.is_empty() => f.write_str(expected.verdict),
-            Plan::Expect(expected) => write!(f, "{}; {}", expected.verdict, expected.calls),
-            Plan::NoSense(why) => write!(f, "n/a: {why}"),
+        let expected = match self {
+            Plan::Expect(expected) => expected,
+            Plan::NoSense(why) => return write!(f, "n/a: {why}"),
+        };
+        f.write_str(expected.verdict)?;
+        if !expected.calls.is_empty() {
+            write!(f, "; {}", expected.calls)?;
         }
+        if !expected.connection.is_empty() {
+            write!(f, "; *{}*", expected.connection)?;
+        }
+        Ok(())
     }
 }
 
 /// A run that ends like this, within so many milliseconds.
 pub fn ends(verdict: &'static str, calls: &'static str, within_ms: u64) -> Plan {
-    Plan::Expect(Expected { verdict, calls, logs: 0, within: Duration::from_millis(within_ms) })
+    Plan::Expect(Expected { verdict, calls, logs: 0, connection: "", within: Duration::from_millis(within_ms) })
 }
 
 impl Plan {
@@ -94,6 +103,14 @@ impl Plan {
     pub fn with_logs(mut self, count: usize) -> Plan {
         if let Plan::Expect(expected) = &mut self {
             expected.logs = count;
+        }
+        self
+    }
+
+    /// The same with this to become of the connection.
+    pub fn with_connection(mut self, what: &'static str) -> Plan {
+        if let Plan::Expect(expected) = &mut self {
+            expected.connection = what;
         }
         self
     }
@@ -112,8 +129,8 @@ pub trait Party: Send + Sync {
     fn plan(&self, step: &'static str, fault: Fault) -> Plan;
     /// Does what only the first run costs.
     async fn warm_up(&self, _place: &Place) {}
-    /// Lets it happen; gives the report of the run in which it did.
-    async fn run(&self, step: &'static str, fault: Fault, place: &Place) -> RunReport;
+    /// Lets it happen; gives what came of the run in which it did.
+    async fn run(&self, step: &'static str, fault: Fault, place: &Place) -> Seen;
     /// Whether processes may come and go between cells: those of a supervisor that lives on.
     fn keeps_processes(&self) -> bool {
         false
@@ -150,20 +167,29 @@ pub fn cells(party: &dyn Party) -> Vec<Cell> {
     party.steps().iter().flat_map(|(step, _)| of(step)).collect()
 }
 
-impl Expected {
-    /// What of a report is not as it has to be.
-    pub fn faults(&self, report: &RunReport, took: Duration) -> Vec<String> {
+/// The verdict where no run came to be.
+pub const NO_RUN: &str = "no run";
+
+/// What came of a cell, in the words of the table.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// `ok`, the class of the error, or [`NO_RUN`].
+    pub verdict: String,
+    /// The ledger: a state for each request, an error's code after a colon.
+    pub calls: String,
+    /// Console entries that were kept.
+    pub logs: usize,
+    /// What became of the connection.
+    pub connection: &'static str,
+    /// What must not be, whatever was expected.
+    pub faults: Vec<String>,
+}
+
+impl From<RunReport> for Seen {
+    fn from(report: RunReport) -> Seen {
         let mut faults = Vec::new();
-        let verdict = report.error.as_ref().map_or("ok", |error| error.code.as_str());
-        if !self.verdict.split('|').any(|one| one == verdict) {
-            faults.push(format!("{verdict} in place of {}: {:?}", self.verdict, report.error));
-        }
         if report.ok != report.error.is_none() {
             faults.push("a report that is good and has an error".to_owned());
-        }
-        let calls = ledger(report);
-        if !self.calls.split('|').any(|one| one == calls) {
-            faults.push(format!("calls {calls:?} in place of {:?}: {:?}", self.calls, report.calls));
         }
         if let Some(open) = report.calls.iter().find(|call| !call.state.is_final()) {
             faults.push(format!("a request without an end: {open:?}"));
@@ -171,26 +197,39 @@ impl Expected {
         if report.calls.iter().zip(1..).any(|(call, seq)| call.seq != seq) {
             faults.push("a ledger out of order".to_owned());
         }
-        if report.logs.len() < self.logs {
-            faults.push(format!("{} console entries, {} were written", report.logs.len(), self.logs));
-        }
         if let Some(error) = &report.error
             && error.message.is_empty()
         {
             faults.push("an error without a word".to_owned());
+        }
+        let verdict = report.error.as_ref().map_or("ok", |error| error.code.as_str()).to_owned();
+        let calls = report.calls.iter().map(|call| state(call.state.as_str(), call.code.map(|code| code.as_str())));
+        Seen { verdict, calls: calls.collect::<Vec<_>>().join(" "), logs: report.logs.len(), connection: "", faults }
+    }
+}
+
+/// An entry of a ledger.
+pub fn state(state: &str, code: Option<&str>) -> String {
+    code.map_or_else(|| state.to_owned(), |code| format!("{state}:{code}"))
+}
+
+impl Expected {
+    /// What is not as it has to be.
+    pub fn faults(&self, seen: &Seen, took: Duration) -> Vec<String> {
+        let mut faults = seen.faults.clone();
+        for (what, wanted, came) in
+            [("", self.verdict, &*seen.verdict), ("calls ", self.calls, &*seen.calls), ("connection ", self.connection, seen.connection)]
+        {
+            if !wanted.split('|').any(|one| one == came) {
+                faults.push(format!("{what}{came:?} in place of {wanted:?}: {seen:?}"));
+            }
+        }
+        if seen.logs < self.logs {
+            faults.push(format!("{} console entries, {} were written", seen.logs, self.logs));
         }
         if took > self.within {
             faults.push(format!("took {took:?}, at most {:?}", self.within));
         }
         faults
     }
-}
-
-/// The ledger in the words of the table.
-fn ledger(report: &RunReport) -> String {
-    let one = |call: &codemode::CallEntry| match call.code {
-        Some(code) => format!("{}:{}", call.state.as_str(), code.as_str()),
-        None => call.state.as_str().to_owned(),
-    };
-    report.calls.iter().map(one).collect::<Vec<_>>().join(" ")
 }

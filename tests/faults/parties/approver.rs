@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use codemode::RunReport;
 use codemode::gate::{ApprovalAnswer, ApprovalRequest, ApprovalRule, Approvals, Approver, Gate, Glob};
 
 use super::hook::calling;
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// Longer than a question may take in these runs.
@@ -50,10 +49,10 @@ impl Party for Person {
         }
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         let desk = Arc::new(Desk { step, fault });
         let gate = Gate::new().with_approvals(Approvals::new([(Glob::new("*"), ApprovalRule::Ask)])).with_approver(desk);
-        calling(gate).await
+        calling(gate).await.into()
     }
 }
 

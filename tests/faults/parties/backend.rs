@@ -11,7 +11,7 @@ use codemode_tests::rig::{self, demo, request};
 use codemode_tests::script::{Script, Step, answer, call, console};
 use serde_json::{Value, json};
 
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// The limit of a run whose catalog stalls.
@@ -71,14 +71,14 @@ impl Party for Backend {
         ends("ok", calls, 4_000).with_logs(1)
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         let ask = match step {
             "search" => json!({"jsonrpc": "2.0", "id": 1, "method": "openclaw.tools.search", "params": {"query": "echo"}}),
             "describe" => json!({"jsonrpc": "2.0", "id": 1, "method": "openclaw.tools.describe", "params": {"id": "demo:echo"}}),
             _ => call(1, "demo:echo", &json!({"n": 1})),
         };
         let wall = if fault == Fault::Stop && step != "call" { WALL_MS } else { 5_000 };
-        asking(&ask, wall, Arc::new(Faulty { inner: demo(), step, fault })).await
+        asking(&ask, wall, Arc::new(Faulty { inner: demo(), step, fault })).await.into()
     }
 }
 

@@ -1,12 +1,11 @@
 //! The child: a program with the wire in its hands.
 
 use async_trait::async_trait;
-use codemode::RunReport;
 use codemode_tests::rig::{self, demo, request};
 use codemode_tests::script::{Script, Step, answer, call, console, framed, hello, hex};
 use serde_json::{Value, json};
 
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// The limit of a run whose child may stall.
@@ -67,12 +66,12 @@ impl Party for Child {
         plan.with_logs(logs)
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         let script = script(step, fault).write();
         let path = script.path().display().to_string();
         let supervisor = rig::stand_in(env!("CARGO_BIN_EXE_scripted_child"), &[&path]);
         let wall = if matches!(fault, Fault::Stop | Fault::Late | Fault::Deaf) { WALL_MS } else { 5_000 };
-        supervisor.run(request("return 1", wall), demo()).await
+        supervisor.run(request("return 1", wall), demo()).await.into()
     }
 }
 

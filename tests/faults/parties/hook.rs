@@ -12,7 +12,7 @@ use codemode_tests::rig::{self, demo, request};
 use codemode_tests::script::{Script, Step, answer, call, console};
 use serde_json::json;
 
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// The time that the hook has.
@@ -56,7 +56,7 @@ impl Party for Hook {
         ends("ok", calls, 2_500).with_logs(1)
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, place: &Place) -> Seen {
         let program = place.folder().join("hook");
         fs::write(&program, format!("#!/bin/sh\n{}\n", lines(step, fault))).expect("it is ours");
         fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("it is ours");
@@ -64,7 +64,7 @@ impl Party for Hook {
         let gate = Gate::new().with_hook(Arc::new(hook));
         let report = calling(gate).await;
         fs::remove_file(&program).expect("it is ours");
-        report
+        report.into()
     }
 }
 

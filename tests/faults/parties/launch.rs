@@ -6,7 +6,7 @@ use codemode::{ErrorCode, JsonText, Resources, RunError, RunLimits, RunReport, S
 use codemode_tests::recorded::{Failure, Moment, Recorded};
 use codemode_tests::rig::{demo, request};
 
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// What is started for a run.
@@ -52,14 +52,14 @@ impl Party for Launch {
         }
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         let at = match step {
             "version" => Moment::Version,
             "plan" => Moment::Plan,
             "stage-one" => Moment::StageOne,
             _ => Moment::Order,
         };
-        recorded(Recorded { at, fails: failure(fault) }, LauncherChoice::Spawn).await
+        recorded(Recorded { at, fails: failure(fault) }, LauncherChoice::Spawn).await.into()
     }
 }
 

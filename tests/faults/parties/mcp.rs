@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use codemode::RunReport;
 use codemode::catalog::{Listing, McpConnections, SearchLimits, Sources};
 use codemode::config::McpServer;
 use codemode_tests::host;
@@ -14,7 +13,7 @@ use serde_json::json;
 
 use super::backend::asking_within;
 use super::source::All;
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// How long a run waits for a server's list; the server is a Node that has to start, on a machine that may be busy.
@@ -54,7 +53,7 @@ impl Party for McpServers {
         ends("ok", calls, 8_000).with_logs(1)
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         let script = host::repository().join("tests/faults/parties/server.mjs").display().to_string();
         let command = host::nodes()[0].display().to_string();
         let args = vec![script, step.to_owned(), fault.name().to_owned()];
@@ -68,6 +67,6 @@ impl Party for McpServers {
         let catalog = listing.index(&All, SearchLimits::default());
         let report = asking_within(&call(1, "mcp:bad:alpha", &json!({})), 6_000, Arc::new(catalog), CALL_LIMIT).await;
         servers.stop().await;
-        report
+        report.into()
     }
 }

@@ -3,6 +3,7 @@
 mod approver;
 mod backend;
 mod child;
+mod gateway;
 mod hook;
 mod launch;
 mod mcp;

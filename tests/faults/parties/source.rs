@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use codemode::RunReport;
 use codemode::catalog::{
     CallContext, CallFailure, ListFailure, Listing, Permission, SearchLimits, Source, Sources, Tool, ToolPage, ToolSource,
 };
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::backend::asking;
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 const STALL: Duration = Duration::from_millis(150);
@@ -66,7 +65,7 @@ impl Party for Servers {
         ends("ok", calls, 4_000).with_logs(1)
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         let bad = Arc::new(Bad { step, fault, changed: watch::Sender::new(0), pages: AtomicUsize::new(0) });
         let good = FakeSource::new(Source::Mcp, "good", &["beta"]);
         let sources = Sources::new();
@@ -84,7 +83,7 @@ impl Party for Servers {
         if let Some(nagging) = nagging {
             nagging.abort();
         }
-        report
+        report.into()
     }
 }
 

@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::launch::{failure, recorded};
-use crate::table::{Fault, Party, Plan, ends};
+use crate::table::{Fault, Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// How long a stall of somebody else takes.
@@ -69,9 +69,9 @@ impl Party for Template {
         }
     }
 
-    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> RunReport {
+    async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         if step == "fork" {
-            return recorded(Recorded { at: Moment::Template, fails: failure(fault) }, LauncherChoice::Template).await;
+            return recorded(Recorded { at: Moment::Template, fails: failure(fault) }, LauncherChoice::Template).await.into();
         }
         let build = || Supervisor::builder().launch(LaunchConfig::default()).launcher_choice(LauncherChoice::Template).build();
         let supervisor = tokio::task::spawn_blocking(build).await.expect("it does not panic").expect("this host has templates");
@@ -100,7 +100,7 @@ impl Party for Template {
             }
         };
         drop(supervisor);
-        report
+        report.into()
     }
 }
 
