@@ -9,7 +9,10 @@ use crate::stage::{Scene, call, program, runs, words};
 
 #[tokio::test]
 async fn a_server_that_closes_one_direction_is_at_its_end() {
-    for (way, said) in [("mute", "closed its standard output"), ("deaf", "closed its standard input")] {
+    // A pipe may have taken the question before the deaf one closed it: then what is seen is the end of the program, which has nothing left to do.
+    for (way, said) in
+        [("mute", &["closed its standard output"][..]), ("deaf", &["closed its standard input", "ended with exit code 0"][..])]
+    {
         let scene = Scene::of(&[("srv", json!({}))]);
         let catalog = scene.view().await;
         let began = Instant::now();
@@ -23,7 +26,10 @@ async fn a_server_that_closes_one_direction_is_at_its_end() {
         // A write may find the pipe closed, or the connection be made again before that; a riddle it never is.
         match lost {
             Ok(value) => assert_eq!((way, value), ("deaf", json!("srv"))),
-            Err(failure) => assert!(failure.code == CallCode::ToolUnavailable && failure.message.contains(said), "{failure:?}"),
+            Err(failure) => {
+                let is_said = said.iter().any(|said| failure.message.contains(said));
+                assert!(failure.code == CallCode::ToolUnavailable && is_said, "{failure:?}");
+            }
         }
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert_eq!(call(&catalog, "mcp:srv:whoami", json!({})).await.unwrap(), "srv");
