@@ -4,6 +4,7 @@
 //! that does not know it, and one bad tool does not take the list with it. What a server asks is reduced to its method: no parameter of a stranger is decoded.
 
 use std::collections::{HashMap, VecDeque};
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
@@ -14,7 +15,7 @@ use rmcp::model::{
 use rmcp::transport::Transport;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -329,17 +330,23 @@ fn cut(end: &NoMore) -> Cut {
     Cut { words, is_ours }
 }
 
-/// Writes what is sent, until nobody sends any more: then the server sees the end of its input.
+/// Writes what is sent, until nobody sends any more: then the server sees the end of its input. A server that closes it is seen to at once: what a pipe had taken before
+/// that would never be answered.
 async fn write(mut queue: mpsc::Receiver<Vec<u8>>, mut stdin: pipe::Sender, signs: watch::Sender<Signs>) {
-    while let Some(line) = queue.recv().await {
+    let kind = loop {
+        let line = tokio::select! {
+            line = queue.recv() => line,
+            _ = stdin.ready(Interest::ERROR) => break ErrorKind::BrokenPipe,
+        };
+        let Some(line) = line else { return };
         if let Err(error) = stdin.write_all(&line).await {
-            let cut = Cut { words: format!("it closed its standard input ({})", error.kind()), is_ours: false };
-            signs.send_modify(|signs| {
-                signs.cut.get_or_insert(cut);
-            });
-            return;
+            break error.kind();
         }
-    }
+    };
+    let cut = Cut { words: format!("it closed its standard input ({kind})"), is_ours: false };
+    signs.send_modify(|signs| {
+        signs.cut.get_or_insert(cut);
+    });
 }
 
 /// Keeps standard error empty, so that nobody is held up by a full pipe.
