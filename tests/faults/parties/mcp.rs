@@ -44,7 +44,9 @@ impl Party for McpServers {
         let calls = match (step, fault) {
             (_, Late | Slowly | Twice) | ("tools/call", Deaf) => "ok",
             ("tools/call", Stop) => "unknown:tool_timeout",
-            ("tools/call", Die | Mute) | ("tools/list", Deaf) => "unknown:tool_unavailable",
+            ("tools/call", Die | Mute) => "unknown:tool_unavailable",
+            // The call finds the pipe closed and is not made, or went into it before that.
+            ("tools/list", Deaf) => "error:tool_unavailable|unknown:tool_unavailable",
             ("tools/call", Garbage) => "error:invalid_result",
             // Cut off at the longest line that is read, or by the clock, whichever comes first on this machine.
             ("tools/call", Flood) => "unknown:tool_timeout|unknown:tool_unavailable|error:too_large",
