@@ -7,11 +7,14 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::{program, tools};
 use crate::arguments::Arguments;
 use crate::mix::{HOSTILE_WALL_MS, Piece};
+
+/// Requests that a client may have open; one more is refused. Whoever comes beyond waits here, as in a client.
+const OPEN: usize = 64;
 
 /// A session with one server.
 #[derive(Debug)]
@@ -19,6 +22,7 @@ pub struct Session {
     child: Child,
     input: tokio::sync::Mutex<(u64, ChildStdin)>,
     open: Arc<Mutex<HashMap<u64, oneshot::Sender<Value>>>>,
+    turns: Semaphore,
 }
 
 impl Session {
@@ -36,7 +40,7 @@ impl Session {
         let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let open = Arc::new(Mutex::new(HashMap::new()));
         tokio::spawn(read(lines, Arc::clone(&open)));
-        let session = Session { child, input: tokio::sync::Mutex::new((0, input)), open };
+        let session = Session { child, input: tokio::sync::Mutex::new((0, input)), open, turns: Semaphore::new(OPEN) };
         let who = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "load", "version": "1"}});
         session.ask("initialize", who).await;
         session.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
@@ -59,6 +63,7 @@ impl Session {
     }
 
     async fn ask(&self, method: &str, params: Value) -> Value {
+        let _turn = self.turns.acquire().await.expect("nobody closes it");
         let (sender, answer) = oneshot::channel();
         let mut input = self.input.lock().await;
         input.0 += 1;
