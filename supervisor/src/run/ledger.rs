@@ -154,16 +154,7 @@ impl Ledger {
     /// Notes that the backend is asked *now*. False when the request is not waiting for that: then it must not be.
     #[must_use]
     pub fn send(&mut self, seq: u64, call: &Admitted) -> bool {
-        match self.unfinished(seq) {
-            Some(entry) if entry.state == CallState::Queued => {
-                entry.state = CallState::Sent;
-                entry.args_bytes = call.args_bytes();
-                entry.decoded = call.decoded().to_vec();
-                entry.rewritten_by = call.rewritten_by().to_vec();
-                true
-            }
-            _ => false,
-        }
+        self.unfinished(seq).is_some_and(|entry| entry.send(call))
     }
 
     /// Notes an answer. `Err` is the failure's code; the state follows from it and from how far the request had come.
@@ -171,21 +162,7 @@ impl Ledger {
     #[must_use]
     pub fn settle(&mut self, seq: u64, result: Result<usize, CallCode>, now: Duration) -> bool {
         let Some(entry) = self.unfinished(seq) else { return false };
-        entry.duration = now.saturating_sub(entry.start);
-        match result {
-            Ok(bytes) => {
-                entry.state = CallState::Ok;
-                entry.result_bytes = bytes;
-            }
-            Err(code) => {
-                entry.code = Some(code);
-                entry.state = match entry.state {
-                    CallState::Sent => CallState::Error,
-                    _ if code.is_denial() => CallState::Denied,
-                    _ => CallState::Refused,
-                };
-            }
-        }
+        entry.settle(result, now);
         true
     }
 
@@ -207,8 +184,7 @@ impl Ledger {
     pub fn close(&mut self, now: Duration) -> Vec<u64> {
         let mut closed = Vec::new();
         for entry in self.entries.iter_mut().filter(|entry| !entry.state.is_final()) {
-            entry.duration = now.saturating_sub(entry.start);
-            entry.state = if entry.state == CallState::Sent { CallState::Unknown } else { CallState::Cancelled };
+            entry.abandon(now);
             closed.push(entry.seq);
         }
         closed
@@ -226,6 +202,45 @@ impl Ledger {
 
     fn unfinished(&mut self, seq: u64) -> Option<&mut CallEntry> {
         self.entries.get_mut(index(seq)?).filter(|entry| !entry.state.is_final())
+    }
+}
+
+impl CallEntry {
+    /// The backend is asked now. False when the request is not waiting for that.
+    pub(crate) fn send(&mut self, call: &Admitted) -> bool {
+        let is_queued = self.state == CallState::Queued;
+        if is_queued {
+            self.state = CallState::Sent;
+            self.args_bytes = call.args_bytes();
+            self.decoded = call.decoded().to_vec();
+            self.rewritten_by = call.rewritten_by().to_vec();
+        }
+        is_queued
+    }
+
+    /// It has its answer: the bytes of a value, or a failure's code. The state follows from that and from how far it had come.
+    pub(crate) fn settle(&mut self, result: Result<usize, CallCode>, now: Duration) {
+        self.duration = now.saturating_sub(self.start);
+        match result {
+            Ok(bytes) => {
+                self.state = CallState::Ok;
+                self.result_bytes = bytes;
+            }
+            Err(code) => {
+                self.code = Some(code);
+                self.state = match self.state {
+                    CallState::Sent => CallState::Error,
+                    _ if code.is_denial() => CallState::Denied,
+                    _ => CallState::Refused,
+                };
+            }
+        }
+    }
+
+    /// Nobody waits for its answer any more.
+    pub(crate) fn abandon(&mut self, now: Duration) {
+        self.duration = now.saturating_sub(self.start);
+        self.state = if self.state == CallState::Sent { CallState::Unknown } else { CallState::Cancelled };
     }
 }
 

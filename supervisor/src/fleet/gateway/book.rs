@@ -63,43 +63,20 @@ impl Book {
     /// The backend is asked *now*. False when it must not be: the run is over.
     #[must_use]
     pub(super) fn send(&mut self, seq: u64, call: &Admitted) -> bool {
-        match self.unfinished(seq) {
-            Some(entry) if entry.state == CallState::Queued => {
-                entry.state = CallState::Sent;
-                entry.args_bytes = call.args_bytes();
-                entry.decoded = call.decoded().to_vec();
-                entry.rewritten_by = call.rewritten_by().to_vec();
-                true
-            }
-            _ => false,
-        }
+        self.unfinished(seq).is_some_and(|entry| entry.send(call))
     }
 
     /// The call has its answer. One that comes too late changes nothing.
     pub(super) fn settle(&mut self, seq: u64, result: Result<usize, CallCode>, now: Duration) {
-        let Some(entry) = self.unfinished(seq) else { return };
-        entry.duration = now.saturating_sub(entry.start);
-        match result {
-            Ok(bytes) => {
-                entry.state = CallState::Ok;
-                entry.result_bytes = bytes;
-            }
-            Err(code) => {
-                entry.code = Some(code);
-                entry.state = match entry.state {
-                    CallState::Sent => CallState::Error,
-                    _ if code.is_denial() => CallState::Denied,
-                    _ => CallState::Refused,
-                };
-            }
+        if let Some(entry) = self.unfinished(seq) {
+            entry.settle(result, now);
         }
     }
 
     /// Nobody waits for this call any more.
     pub(super) fn abandon(&mut self, seq: u64, now: Duration) {
         if let Some(entry) = self.unfinished(seq) {
-            entry.duration = now.saturating_sub(entry.start);
-            entry.state = if entry.state == CallState::Sent { CallState::Unknown } else { CallState::Cancelled };
+            entry.abandon(now);
         }
     }
 
