@@ -14,10 +14,12 @@ use crate::child::{doing, run, serves_on};
 const MAY_GROW: u64 = 16 << 20;
 
 /// Runs a flood alone and sees that this process does not swell.
-fn stays_flat(script: Script, wall_ms: u64, ends: &[ErrorCode]) -> RunReport {
+///
+/// The script is made within the turn as well: some are as large as what may grow, and would count for the test whose turn it is.
+fn stays_flat(script: impl FnOnce() -> Script, wall_ms: u64, ends: &[ErrorCode]) -> RunReport {
     rig::alone(async {
         serves_on().await;
-        let script = script.write();
+        let script = script().write();
         let before = Census::take();
         let supervisor = doing(&script);
         let report = supervisor.run(request("return 1", wall_ms), demo()).await;
@@ -40,15 +42,14 @@ fn calls(count: u64, tool: &str, args: &serde_json::Value) -> Vec<u8> {
 #[test]
 fn a_flood_of_console_entries_ends_as_the_output_limit() {
     let entry = framed(&console(&"x".repeat(8_000)).to_string());
-    let report = stays_flat(Script::greeted().step(Step::WriteForEver { hex: hex(&entry) }), 10_000, &[OutputLimit]);
+    let report = stays_flat(|| Script::greeted().step(Step::WriteForEver { hex: hex(&entry) }), 10_000, &[OutputLimit]);
     assert!(report.logs_dropped > 0);
 }
 
 #[test]
 fn a_flood_of_the_smallest_entries_meets_the_clock_and_stops_nobody_elses() {
-    let entries = framed(&console("x").to_string()).repeat(20_000);
-    let flood = || Script::greeted().step(Step::WriteForEver { hex: hex(&entries) });
-    stays_flat(flood(), 700, &[Timeout, OutputLimit]);
+    let flood = || Script::greeted().step(Step::WriteForEver { hex: hex(&framed(&console("x").to_string()).repeat(20_000)) });
+    stays_flat(flood, 700, &[Timeout, OutputLimit]);
     rig::alone(async {
         let script = flood().write();
         let run = doing(&script).start(request("return 1", 1_500), demo());
@@ -68,10 +69,7 @@ fn a_flood_of_the_smallest_entries_meets_the_clock_and_stops_nobody_elses() {
 fn a_flood_of_calls_ends_as_the_call_limit() {
     // It reads its answers, so that it is let go on: 1,024 calls, as many refusals, and one too many.
     let args = json!({"s": "z".repeat(100)});
-    let mut script = Script::greeted();
-    for id in 1..=2_100 {
-        script = script.send(&call(id, "demo:echo", &args)).step(Step::Read);
-    }
+    let script = || (1..=2_100).fold(Script::greeted(), |script, id| script.send(&call(id, "demo:echo", &args)).step(Step::Read));
     let report = stays_flat(script, 20_000, &[CallLimit]);
     let ok = report.calls.iter().filter(|call| call.state == CallState::Ok).count();
     assert_eq!((report.calls.len(), ok), (2_048, 1_024));
@@ -79,16 +77,16 @@ fn a_flood_of_calls_ends_as_the_call_limit() {
 
 #[test]
 fn p105_a_child_that_never_reads_holds_itself_up_and_nobody_else() {
-    let flood = calls(400, "demo:echo", &json!({"s": "z".repeat(60_000)}));
-    let report = stays_flat(Script::greeted().bytes(&flood).step(Step::Sleep), 1_500, &[Timeout]);
+    let flood = || Script::greeted().bytes(&calls(400, "demo:echo", &json!({"s": "z".repeat(60_000)}))).step(Step::Sleep);
+    let report = stays_flat(flood, 1_500, &[Timeout]);
     assert!(report.calls.len() < 400, "it was let go on without reading: {}", report.calls.len());
 }
 
 #[test]
 fn a_child_that_asks_for_large_results_and_never_reads_them_keeps_few() {
     // 32 in flight of a megabyte each would be what the limits allow; the calls come one by one and are held up long before.
-    let flood = calls(64, "demo:big", &json!({"n": 100_000}));
-    stays_flat(Script::greeted().bytes(&flood).step(Step::Sleep), 1_500, &[Timeout]);
+    let flood = || Script::greeted().bytes(&calls(64, "demo:big", &json!({"n": 100_000}))).step(Step::Sleep);
+    stays_flat(flood, 1_500, &[Timeout]);
 }
 
 #[test]
