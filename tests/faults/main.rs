@@ -16,6 +16,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
+use codemode_tests::asked::Asked;
 use serde_json::{Value, json};
 
 use table::{Cell, Party};
@@ -26,44 +27,13 @@ const LEAST: usize = 150;
 /// Parties at once: most of a cell is waiting.
 const AT_ONCE: usize = 4;
 
-/// What was asked for.
-#[derive(Debug, Default)]
-struct Asked {
-    list: bool,
-    write: bool,
-    party: Option<String>,
-    cell: Option<String>,
-    /// This process is the one that the party has to itself.
-    within: bool,
-}
-
-impl Asked {
-    fn read() -> Result<Asked, String> {
-        let mut asked = Asked::default();
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--list" => asked.list = true,
-                "--write" => asked.write = true,
-                "--within" => asked.within = true,
-                "--party" => asked.party = words.next(),
-                "--cell" => asked.cell = words.next(),
-                // A plain `cargo test NAME` asks every test program for tests of that name.
-                _ if !word.starts_with("--") => asked.cell = Some(word),
-                _ => return Err(format!("unknown: {word}")),
-            }
-        }
-        Ok(asked)
-    }
-
-    fn wants(&self, cell: &Cell) -> bool {
-        self.party.as_ref().is_none_or(|party| cell.party == party)
-            && self.cell.as_ref().is_none_or(|words| cell.name().contains(words.as_str()))
-    }
+/// Whether a cell was asked for.
+fn wanted(asked: &Asked, cell: &Cell) -> bool {
+    asked.value("--party").is_none_or(|party| cell.party == party) && asked.value("--cell").is_none_or(|words| cell.name().contains(words))
 }
 
 fn main() -> ExitCode {
-    let asked = match Asked::read() {
+    let asked = match Asked::read(&["--list", "--write", "--within"], &["--party", "--cell"]) {
         Ok(asked) => asked,
         Err(why) => {
             eprintln!("{why}");
@@ -72,14 +42,14 @@ fn main() -> ExitCode {
     };
     let parties = parties::all();
     let cells: Vec<Cell> = parties.iter().flat_map(|party| table::cells(&**party)).collect();
-    if asked.list {
-        for cell in cells.iter().filter(|cell| asked.wants(cell)) {
+    if asked.has("--list") {
+        for cell in cells.iter().filter(|cell| wanted(&asked, cell)) {
             println!("{}\t{}", cell.name(), cell.plan);
         }
         return ExitCode::SUCCESS;
     }
-    if asked.within {
-        let name = asked.party.as_deref().unwrap_or_default();
+    if asked.has("--within") {
+        let name = asked.value("--party").unwrap_or_default();
         let Some(party) = parties.iter().find(|party| party.name() == name) else {
             eprintln!("no party {name}");
             return ExitCode::from(2);
@@ -88,13 +58,13 @@ fn main() -> ExitCode {
     }
     let began = Instant::now();
     let mut failed = everybody(&parties, &cells, &asked);
-    let run = cells.iter().filter(|cell| cell.expected().is_some() && asked.wants(cell)).count();
-    let left_out = cells.iter().filter(|cell| cell.expected().is_none() && asked.wants(cell)).count();
-    if asked.cell.is_none() && asked.party.is_none() {
+    let run = cells.iter().filter(|cell| cell.expected().is_some() && wanted(&asked, cell)).count();
+    let left_out = cells.iter().filter(|cell| cell.expected().is_none() && wanted(&asked, cell)).count();
+    if asked.is_whole() {
         if run < LEAST {
             failed.push(format!("{run} cells, {LEAST} wanted"));
         }
-        if asked.write {
+        if asked.has("--write") {
             page::write(&parties);
         }
         failed.extend(page::differs(&parties));
@@ -109,7 +79,7 @@ fn main() -> ExitCode {
 
 /// Every party in a process of its own; gives what failed.
 fn everybody(parties: &[Box<dyn Party>], cells: &[Cell], asked: &Asked) -> Vec<String> {
-    let runs = |name: &str| cells.iter().filter(|cell| cell.party == name && cell.expected().is_some() && asked.wants(cell)).count();
+    let runs = |name: &str| cells.iter().filter(|cell| cell.party == name && cell.expected().is_some() && wanted(asked, cell)).count();
     let names = parties.iter().map(|party| party.name()).filter(|name| runs(name) > 0);
     let queue: Mutex<Vec<&'static str>> = Mutex::new(names.rev().collect());
     let failed = Mutex::new(Vec::new());
@@ -132,7 +102,7 @@ fn apart(name: &str, expected: usize, asked: &Asked) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args(["--within", "--party", name]).env("TMPDIR", folder.path()).env("RUST_BACKTRACE", "0").stdout(Stdio::piped());
-    if let Some(words) = &asked.cell {
+    if let Some(words) = asked.value("--cell") {
         command.args(["--cell", words]);
     }
     let mut process = command.spawn().expect("this program starts");
@@ -161,7 +131,7 @@ fn one(party: &dyn Party, asked: &Asked) -> ExitCode {
     let place = Place::new();
     runtime.block_on(async {
         party.warm_up(&place).await;
-        for cell in table::cells(party).iter().filter(|cell| asked.wants(cell)) {
+        for cell in table::cells(party).iter().filter(|cell| wanted(asked, cell)) {
             let Some(expected) = cell.expected() else { continue };
             let before = place.look();
             let began = Instant::now();

@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
+use codemode_tests::fault::Fault;
 use codemode_tests::host;
 
-use crate::table::{Fault, Party, Plan, cells};
+use crate::table::{Party, Plan, cells};
 
 fn path() -> PathBuf {
     host::repository().join("supervisor/docs/faults.md")

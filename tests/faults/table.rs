@@ -5,52 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use codemode::RunReport;
+use codemode_tests::fault::Fault;
 
 use crate::witness::Place;
-
-/// What can go wrong at a step.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fault {
-    /// Nothing comes any more.
-    Stop,
-    /// It is gone: killed, crashed, panicked.
-    Die,
-    /// It stalls, and then goes on as if nothing had been.
-    Late,
-    /// It says the same once more.
-    Twice,
-    /// It says what is no word of this conversation.
-    Garbage,
-    /// It says the right thing, a byte or a piece at a time.
-    Slowly,
-    /// It says more than anybody reads.
-    Flood,
-    /// It closes the direction in which it speaks, and stays.
-    Mute,
-    /// It closes the direction in which it listens, and stays.
-    Deaf,
-}
-
-impl Fault {
-    /// Every fault.
-    pub const ALL: [Fault; 9] =
-        [Fault::Stop, Fault::Die, Fault::Late, Fault::Twice, Fault::Garbage, Fault::Slowly, Fault::Flood, Fault::Mute, Fault::Deaf];
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::Stop => "stop",
-            Fault::Die => "die",
-            Fault::Late => "late",
-            Fault::Twice => "twice",
-            Fault::Garbage => "garbage",
-            Fault::Slowly => "slowly",
-            Fault::Flood => "flood",
-            Fault::Mute => "mute",
-            Fault::Deaf => "deaf",
-        }
-    }
-}
 
 /// What has to come of a cell.
 #[derive(Clone, Copy, Debug)]

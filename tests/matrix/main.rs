@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use codemode::launch::{LauncherKind, Probes, Wall};
+use codemode_tests::asked::Asked;
 use codemode_tests::host;
 use tokio::sync::Semaphore;
 
@@ -33,55 +34,23 @@ const LEAST: usize = 150;
 /// Cells at once, on a machine with two processors: one that computes and some that wait.
 const AT_ONCE: usize = 4;
 
-/// What was asked for.
-#[derive(Debug, Default)]
-struct Asked {
-    list: bool,
-    write: bool,
-    explore: bool,
-    group: Option<String>,
-    row: Option<String>,
-}
-
-impl Asked {
-    fn read() -> Result<Asked, String> {
-        let mut asked = Asked::default();
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--list" => asked.list = true,
-                "--write" => asked.write = true,
-                "--explore" => asked.explore = true,
-                "--group" => asked.group = words.next(),
-                "--row" => asked.row = words.next(),
-                // A plain `cargo test NAME` asks every test program for tests of that name.
-                _ if !word.starts_with("--") => asked.row = Some(word),
-                _ => return Err(format!("unknown: {word}")),
-            }
-        }
-        Ok(asked)
-    }
-
-    fn wants(&self, row: &Attack) -> bool {
-        self.group.as_ref().is_none_or(|group| row.group() == group) && self.row.as_ref().is_none_or(|id| row.id.contains(id.as_str()))
-    }
-
-    fn whole(&self) -> bool {
-        self.group.is_none() && self.row.is_none()
-    }
+/// Whether a row was asked for.
+fn wanted(asked: &Asked, row: &Attack) -> bool {
+    asked.value("--group").is_none_or(|group| row.group() == group) && asked.value("--row").is_none_or(|id| row.id.contains(id))
 }
 
 fn main() -> ExitCode {
-    let asked = match Asked::read() {
+    let asked = match Asked::read(&["--list", "--write", "--explore"], &["--group", "--row"]) {
         Ok(asked) => asked,
         Err(why) => {
             eprintln!("{why}");
             return ExitCode::from(2);
         }
     };
+    let explore = asked.has("--explore");
     let all = rows::all();
-    let rows: Vec<Attack> = all.iter().filter(|row| asked.wants(row)).cloned().collect();
-    if asked.list {
+    let rows: Vec<Attack> = all.iter().filter(|row| wanted(&asked, row)).cloned().collect();
+    if asked.has("--list") {
         for row in &rows {
             println!("{}\t{}", row.id, row.what);
         }
@@ -98,14 +67,14 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime can be made");
     let mut lines = Vec::new();
     for node in host::nodes() {
-        let line = runtime.block_on(one_node(&node, &rows, asked.explore));
-        print!("{}", table::print(&rows, &line, asked.explore));
+        let line = runtime.block_on(one_node(&node, &rows, explore));
+        print!("{}", table::print(&rows, &line, explore));
         lines.push(line);
     }
-    if !asked.explore {
+    if !explore {
         faults.extend(table::faults(&rows, &lines));
     }
-    if asked.write && asked.whole() {
+    if asked.has("--write") && asked.is_whole() {
         page::write(&rows, &lines);
     }
     for fault in &faults {

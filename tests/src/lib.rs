@@ -8,15 +8,18 @@
 //! - [`host`]: what a host must have. What is missing fails the test, unless `CODEMODE_EXPECT` says that it is missing on purpose.
 //! - [`fake_source`]: a source of tools that keeps account.
 //! - [`embedding`]: the library in a process of its own, for what cannot be done to the process of a test.
+//! - [`fault`]: what can go wrong at a step; [`asked`]: the command line of a test program that has a `main` of its own.
 //! - [`recorded`]: a stand-in for Node that has the jail's part of the conversation.
 //! - [`script`]: what a stand-in for Node does, step by step.
 //!
 //! `CODEMODE_NODE` is the Node of every test, `CODEMODE_NODES` further ones, `CODEMODE_DATA` the folder of the large catalog.
 
+pub mod asked;
 pub mod binary;
 pub mod census;
 pub mod embedding;
 pub mod fake_source;
+pub mod fault;
 pub mod host;
 pub mod listeners;
 pub mod patience;

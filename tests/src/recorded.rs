@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Fault;
+
 /// Steps of that conversation.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -22,37 +24,13 @@ pub enum Moment {
     Template,
 }
 
-/// Ways to fail at it.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Failure {
-    /// Says nothing more.
-    Stop,
-    /// Is killed.
-    Die,
-    /// Waits, then goes on.
-    Late,
-    /// Says the next word twice.
-    Twice,
-    /// Says something else.
-    Garbage,
-    /// Waits before each word from here on.
-    Slowly,
-    /// Writes without end.
-    Flood,
-    /// Closes the direction in which it speaks, and stays.
-    Mute,
-    /// Closes the direction in which it listens, and goes on as far as that lets it.
-    Deaf,
-}
-
 /// What it does.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Recorded {
     /// When.
     pub at: Moment,
     /// What then.
-    pub fails: Failure,
+    pub fails: Fault,
 }
 
 /// The file beside the program.

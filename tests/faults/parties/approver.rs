@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use codemode::gate::{ApprovalAnswer, ApprovalRequest, ApprovalRule, Approvals, Approver, Gate, Glob};
 
 use super::hook::calling;
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
+use codemode_tests::fault::Fault;
 
 /// Longer than a question may take in these runs.
 const TOO_LONG: Duration = Duration::from_millis(900);

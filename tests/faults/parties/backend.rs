@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use codemode::RunReport;
 use codemode::catalog::{CallCode, CallContext, CallFailure, Catalog, CatalogSummary, FileCatalog, SearchQuery, Source, Tool, Unavailable};
 use codemode::gate::Gate;
+use codemode_tests::fault::Fault;
 use codemode_tests::rig::{self, demo, request};
 use codemode_tests::script::{Script, Step, answer, call, console};
 use serde_json::{Value, json};
 
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// The limit of a run whose catalog stalls.

@@ -1,11 +1,12 @@
 //! The child: a program with the wire in its hands.
 
 use async_trait::async_trait;
+use codemode_tests::fault::Fault;
 use codemode_tests::rig::{self, demo, request};
 use codemode_tests::script::{Script, Step, answer, call, console, framed, hello, hex};
 use serde_json::{Value, json};
 
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// The limit of a run whose child may stall.

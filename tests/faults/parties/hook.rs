@@ -8,11 +8,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use codemode::RunReport;
 use codemode::gate::{CommandHook, Gate};
+use codemode_tests::fault::Fault;
 use codemode_tests::rig::{self, demo, request};
 use codemode_tests::script::{Script, Step, answer, call, console};
 use serde_json::json;
 
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// The time that the hook has.

@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 use codemode::launch::{LaunchConfig, LaunchError, LauncherChoice, WallSet};
 use codemode::{ErrorCode, JsonText, Resources, RunError, RunLimits, RunReport, Supervisor, Telemetry, Timing, ValueType};
-use codemode_tests::recorded::{Failure, Moment, Recorded};
+use codemode_tests::fault::Fault;
+use codemode_tests::recorded::{Moment, Recorded};
 use codemode_tests::rig::{demo, request};
 
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// What is started for a run.
@@ -59,22 +60,7 @@ impl Party for Launch {
             "stage-one" => Moment::StageOne,
             _ => Moment::Order,
         };
-        recorded(Recorded { at, fails: failure(fault) }, LauncherChoice::Spawn).await.into()
-    }
-}
-
-/// The same fault in the words of the stand-in.
-pub fn failure(fault: Fault) -> Failure {
-    match fault {
-        Fault::Stop => Failure::Stop,
-        Fault::Die => Failure::Die,
-        Fault::Late => Failure::Late,
-        Fault::Twice => Failure::Twice,
-        Fault::Garbage => Failure::Garbage,
-        Fault::Slowly => Failure::Slowly,
-        Fault::Flood => Failure::Flood,
-        Fault::Mute => Failure::Mute,
-        Fault::Deaf => Failure::Deaf,
+        recorded(Recorded { at, fails: fault }, LauncherChoice::Spawn).await.into()
     }
 }
 

@@ -7,13 +7,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use codemode::catalog::{Listing, McpConnections, SearchLimits, Sources};
 use codemode::config::McpServer;
+use codemode_tests::fault::Fault;
 use codemode_tests::host;
 use codemode_tests::script::call;
 use serde_json::json;
 
 use super::backend::asking_within;
 use super::source::All;
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// How long a run waits for a server's list; the server is a Node that has to start, on a machine that may be busy.

@@ -9,12 +9,13 @@ use codemode::catalog::{
     CallContext, CallFailure, ListFailure, Listing, Permission, SearchLimits, Source, Sources, Tool, ToolPage, ToolSource,
 };
 use codemode_tests::fake_source::FakeSource;
+use codemode_tests::fault::Fault;
 use codemode_tests::script::call;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::backend::asking;
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 const STALL: Duration = Duration::from_millis(150);

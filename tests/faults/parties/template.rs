@@ -9,14 +9,15 @@ use codemode::catalog::FileCatalog;
 use codemode::launch::{LaunchConfig, LauncherChoice};
 use codemode::{RunEvent, RunHandle, RunReport, Supervisor};
 use codemode_tests::census::{children_of, is_alive, own_pid};
+use codemode_tests::fault::Fault;
 use codemode_tests::patience::until;
 use codemode_tests::recorded::{Moment, Recorded};
 use codemode_tests::rig::{self, demo, request};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::launch::{failure, recorded};
-use crate::table::{Fault, Party, Plan, Seen, ends};
+use super::launch::recorded;
+use crate::table::{Party, Plan, Seen, ends};
 use crate::witness::Place;
 
 /// How long a stall of somebody else takes.
@@ -71,7 +72,7 @@ impl Party for Template {
 
     async fn run(&self, step: &'static str, fault: Fault, _place: &Place) -> Seen {
         if step == "fork" {
-            return recorded(Recorded { at: Moment::Template, fails: failure(fault) }, LauncherChoice::Template).await.into();
+            return recorded(Recorded { at: Moment::Template, fails: fault }, LauncherChoice::Template).await.into();
         }
         let build = || Supervisor::builder().launch(LaunchConfig::default()).launcher_choice(LauncherChoice::Template).build();
         let supervisor = tokio::task::spawn_blocking(build).await.expect("it does not panic").expect("this host has templates");

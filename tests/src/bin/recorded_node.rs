@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use codemode_jail::wire::{Event, FLAG_TEMPLATE, Order, PLAN_MAX, Plan, Record, STEPS, Step};
-use codemode_tests::recorded::{FILE, Failure, Moment, Recorded};
+use codemode_tests::fault::Fault;
+use codemode_tests::recorded::{FILE, Moment, Recorded};
 use codemode_tests::script::{answer, framed, hello};
 use nix::cmsg_space;
 use nix::sys::signal::{Signal, raise};
@@ -39,15 +40,15 @@ fn tell_version(recorded: Recorded, version: &str) -> io::Result<()> {
     let mut out = io::stdout();
     let fails = (recorded.at == Moment::Version).then_some(recorded.fails);
     match fails {
-        Some(Failure::Stop) => sleep(),
-        Some(Failure::Die) => die(),
-        Some(Failure::Late) => thread::sleep(STALL),
-        Some(Failure::Twice) => writeln!(out, "{version}")?,
-        Some(Failure::Garbage) => writeln!(out, "\u{1b}[2J no version")?,
-        Some(Failure::Flood) => loop {
+        Some(Fault::Stop) => sleep(),
+        Some(Fault::Die) => die(),
+        Some(Fault::Late) => thread::sleep(STALL),
+        Some(Fault::Twice) => writeln!(out, "{version}")?,
+        Some(Fault::Garbage) => writeln!(out, "\u{1b}[2J no version")?,
+        Some(Fault::Flood) => loop {
             writeln!(out, "{version}")?;
         },
-        Some(Failure::Slowly) => {
+        Some(Fault::Slowly) => {
             for sign in version.chars() {
                 write!(out, "{sign}")?;
                 out.flush()?;
@@ -55,11 +56,11 @@ fn tell_version(recorded: Recorded, version: &str) -> io::Result<()> {
             }
             return writeln!(out);
         }
-        Some(Failure::Mute) => {
+        Some(Fault::Mute) => {
             nix::unistd::close(CONTROL)?;
             sleep();
         }
-        Some(Failure::Deaf) => nix::unistd::close(0)?,
+        Some(Fault::Deaf) => nix::unistd::close(0)?,
         None => {}
     }
     writeln!(out, "{version}")
@@ -148,20 +149,20 @@ impl Child {
             return Ok(());
         }
         match self.recorded.fails {
-            Failure::Stop => sleep(),
-            Failure::Die => die(),
-            Failure::Late => thread::sleep(STALL),
-            Failure::Twice => self.twice = true,
-            Failure::Garbage => self.say(b"no record of anybody")?,
-            Failure::Slowly => self.slow = true,
-            Failure::Flood => loop {
+            Fault::Stop => sleep(),
+            Fault::Die => die(),
+            Fault::Late => thread::sleep(STALL),
+            Fault::Twice => self.twice = true,
+            Fault::Garbage => self.say(b"no record of anybody")?,
+            Fault::Slowly => self.slow = true,
+            Fault::Flood => loop {
                 io::stderr().write_all(&[b'x'; 65_536])?;
             },
-            Failure::Mute => {
+            Fault::Mute => {
                 shutdown(CONTROL, Shutdown::Write)?;
                 sleep();
             }
-            Failure::Deaf => shutdown(CONTROL, Shutdown::Read)?,
+            Fault::Deaf => shutdown(CONTROL, Shutdown::Read)?,
         }
         Ok(())
     }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::noted;
 use super::wire::{Link, answer, framed, right, tool};
-use crate::table::{Fault, Seen};
+use crate::table::Seen;
+use codemode_tests::fault::Fault;
 
 /// Runs that one connection may have here.
 pub const RUNS_AT_MOST: usize = 8;

@@ -15,8 +15,9 @@ use codemode::telemetry::{Recorder, SessionLog};
 
 use self::conversation::{RUNS_AT_MOST, Scene};
 use self::wire::Link;
-use crate::table::{Fault, NO_RUN, Party, Plan, Seen, ends};
+use crate::table::{NO_RUN, Party, Plan, Seen, ends};
 use crate::witness::Place;
+use codemode_tests::fault::Fault;
 
 /// Runs of all connections at once: fewer than one connection may have, so that a flood has to wait, too.
 const AT_ONCE: usize = 4;
