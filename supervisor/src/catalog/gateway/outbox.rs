@@ -1,6 +1,6 @@
 //! What waits to be sent: bounded in bytes, first come first served.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -49,14 +49,15 @@ pub(super) struct Place(OwnedSemaphorePermit);
 
 #[derive(Debug)]
 pub(super) struct Outbox {
-    queue: mpsc::UnboundedSender<Departure>,
+    /// Gone with the last words: nothing comes behind them.
+    queue: Mutex<Option<mpsc::UnboundedSender<Departure>>>,
     room: Arc<Semaphore>,
 }
 
 impl Outbox {
     pub(super) fn new() -> (Outbox, Outgoing) {
         let (queue, outgoing) = mpsc::unbounded_channel();
-        (Outbox { queue, room: Arc::new(Semaphore::new(QUEUE_BYTES)) }, Outgoing(outgoing))
+        (Outbox { queue: Mutex::new(Some(queue)), room: Arc::new(Semaphore::new(QUEUE_BYTES)) }, Outgoing(outgoing))
     }
 
     /// Waits for room for so many bytes.
@@ -73,17 +74,30 @@ impl Outbox {
     }
 
     pub(super) fn put(&self, text: Vec<u8>, place: Place) -> Result<(), Gone> {
-        self.queue.send(Departure { text, _place: Some(place.0) }).map_err(|_| Gone)
+        self.send(Departure { text, _place: Some(place.0) })
     }
 
     /// For the few small texts that cannot wait; their number is bounded by who puts them.
     pub(super) fn put_at_once(&self, text: Vec<u8>) {
         // Nobody sends it any more: nobody reads it either.
-        let _ = self.queue.send(Departure { text, _place: None });
+        let _ = self.send(Departure { text, _place: None });
     }
 
-    /// Nobody gets room any more.
-    pub(super) fn close(&self) {
+    /// Nobody gets room any more, and nothing is taken behind `last_words`.
+    pub(super) fn close(&self, last_words: Option<Vec<u8>>) {
         self.room.close();
+        let queue = self.queue().take();
+        if let (Some(queue), Some(text)) = (queue, last_words) {
+            let _ = queue.send(Departure { text, _place: None });
+        }
+    }
+
+    fn send(&self, departure: Departure) -> Result<(), Gone> {
+        self.queue().as_ref().ok_or(Gone)?.send(departure).map_err(|_| Gone)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Option<mpsc::UnboundedSender<Departure>>> {
+        // A sender is whole whatever happened to who held it.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

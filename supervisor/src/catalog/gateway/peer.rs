@@ -162,8 +162,8 @@ impl Peer {
         self.0.outbox.put(text, place)
     }
 
-    /// Says something without waiting for room: for the last words of a connection.
-    pub fn tell_at_once(&self, notice: Notice) {
+    /// Says something without waiting for room.
+    fn tell_at_once(&self, notice: Notice) {
         if let Ok(text) = serde_json::to_vec(&ToGateway::Notice(notice)) {
             self.0.outbox.put_at_once(text);
         }
@@ -194,16 +194,18 @@ impl Peer {
         Ok(())
     }
 
-    /// The connection is over: nobody can say anything any more. Who waits for an answer, or asks for one now, waits until [`Peer::close`]: this is for runs that
+    /// The connection is over: these are its last words, and nobody can say anything any more. Who waits for an answer, or asks for one now, waits until [`Peer::close`]: this is for runs that
     /// are cancelled meanwhile, in whose ledgers their questions are to be cancelled as well, and no failures.
-    pub fn hush(&self) {
-        self.0.outbox.close();
+    pub fn hush(&self, last_words: Option<Notice>) {
+        // A notice of ours always has JSON.
+        let text = last_words.and_then(|notice| serde_json::to_vec(&ToGateway::Notice(notice)).ok());
+        self.0.outbox.close(text);
         self.0.turns.close();
     }
 
     /// The connection is over: who waits for an answer gets none, and nobody can say anything any more.
     pub fn close(&self) {
-        self.hush();
+        self.hush(None);
         self.0.over.send_replace(true);
         let mut state = self.state();
         state.is_closed = true;

@@ -141,11 +141,8 @@ impl Session {
     /// Ends the session: says why, cancels its runs, and waits until every child is reaped.
     pub async fn close(mut self, goodbye: Option<Goodbye>) {
         self.runs.cancel_all();
-        if let Some(Goodbye { code, message }) = goodbye {
-            self.peer.tell_at_once(Notice::Goodbye { code, message });
-        }
         // First the runs: a call whose answer will not come is then what it is, sent and unknown, and no failure of its own.
-        self.peer.hush();
+        self.peer.hush(goodbye.map(|Goodbye { code, message }| Notice::Goodbye { code, message }));
         while self.tasks.join_next().await.is_some() {}
         self.peer.close();
     }
