@@ -16,6 +16,11 @@ pub fn state(bytes: &[u8]) {
     crate::run::state::property::of_bytes(bytes);
 }
 
+/// Messages between a gateway and a worker: what a hostile end sends, or the steps of two honest ones and a network between.
+pub fn fleet(bytes: &[u8]) {
+    crate::fleet::property::of_bytes(bytes);
+}
+
 /// Characters of a row's type and of a signature that may stand beyond their bounds: the last name or text begun within them, and what closes the brackets.
 const LAST_WORD: usize = 2_000;
 /// Bytes of a type in a row, of a signature's two types, and these words.
@@ -149,6 +154,7 @@ mod tests {
     fn the_corpus_of_each_target_still_passes() {
         let text = |property: fn(&str)| move |input: &[u8]| property(&String::from_utf8_lossy(input));
         replay("state", super::state);
+        replay("fleet", super::fleet);
         replay("config", super::config);
         replay("catalog_file", text(super::catalog_file));
         replay("arguments", text(super::arguments));

@@ -20,6 +20,9 @@ mod subjects;
 mod wire;
 mod worker;
 
+#[cfg(any(test, feature = "danger"))]
+pub(crate) use link::property;
+
 pub use error::FleetError;
 pub use gateway::FleetExecutor;
 pub use settings::{ClientCertificate, FleetSettings};

@@ -1,6 +1,7 @@
 //! The connection to NATS, and the inboxes of one end behind one subscription.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,10 +13,11 @@ use tokio::time::timeout;
 
 use super::error::FleetError;
 use super::id::Id;
-use super::link::INBOX_PARCELS;
+use super::link::{INBOX_BYTES, INBOX_PARCELS};
 use super::settings::FleetSettings;
 use super::subjects::{End, Name, Subjects};
 use super::wire::HEAD;
+use crate::run::TraceParent;
 
 /// Bytes that a message must be able to have, besides its head: below that a run is more heads than text.
 const LEAST_PAYLOAD: usize = HEAD + 1_024;
@@ -23,11 +25,14 @@ const LEAST_PAYLOAD: usize = HEAD + 1_024;
 /// How long NATS may take to take a message: as long as an end may be silent.
 const TAKEN_WITHIN: Duration = Duration::from_secs(1);
 
+/// The header by which the caller's span goes along.
+const TRACE_PARENT: &str = "traceparent";
+
 /// NATS did not take a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Untaken;
 
-type Boxes = Arc<Mutex<HashMap<Id, mpsc::Sender<Message>>>>;
+type Boxes = Arc<Mutex<HashMap<Id, Slot>>>;
 
 /// One end's connection. One subscription brings the messages of all its inboxes, and one task sorts them: a full inbox loses its message, whose run then finds the gap, and no
 /// run waits for another one.
@@ -47,8 +52,53 @@ pub(super) struct Post {
 #[derive(Debug)]
 pub(super) struct Mailbox {
     id: Id,
-    mail: mpsc::Receiver<Message>,
+    mail: mpsc::Receiver<Mail>,
+    held: Arc<AtomicUsize>,
     boxes: Boxes,
+}
+
+/// Where the messages of an inbox go in, as many and as long as an honest end sends ahead.
+#[derive(Clone, Debug)]
+struct Slot {
+    mail: mpsc::Sender<Mail>,
+    /// Bytes that wait.
+    held: Arc<AtomicUsize>,
+}
+
+/// One message: its bytes, and the one header that anybody reads. Others can be many times as large in memory as on the wire, and are not kept.
+#[derive(Debug)]
+pub(super) struct Mail {
+    message: Message,
+    pub(super) trace_parent: Option<TraceParent>,
+}
+
+impl Mail {
+    fn of(mut message: Message) -> Mail {
+        let headers = message.headers.take();
+        let trace_parent = headers.as_ref().and_then(|headers| TraceParent::new(headers.get(TRACE_PARENT)?.as_str()));
+        Mail { message, trace_parent }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.message.payload
+    }
+}
+
+impl Slot {
+    /// False: there is no room, or nobody any more.
+    fn put(&self, message: Message) -> bool {
+        let bytes = message.payload.len();
+        // Only the sorter adds.
+        if self.held.load(Ordering::Relaxed) + bytes > INBOX_BYTES {
+            return false;
+        }
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+        let is_in = self.mail.try_send(Mail::of(message)).is_ok();
+        if !is_in {
+            self.held.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        is_in
+    }
 }
 
 impl Post {
@@ -91,8 +141,9 @@ impl Post {
     pub(super) fn mailbox(&self) -> Result<Mailbox, getrandom::Error> {
         let id = Id::random()?;
         let (sender, mail) = mpsc::channel(INBOX_PARCELS);
-        boxes(&self.boxes).insert(id, sender);
-        Ok(Mailbox { id, mail, boxes: Arc::clone(&self.boxes) })
+        let held = Arc::<AtomicUsize>::default();
+        boxes(&self.boxes).insert(id, Slot { mail: sender, held: Arc::clone(&held) });
+        Ok(Mailbox { id, mail, held, boxes: Arc::clone(&self.boxes) })
     }
 
     /// The subject of an inbox of this end.
@@ -104,9 +155,9 @@ impl Post {
         taken(self.client.publish(to.to_owned(), message.into())).await
     }
 
-    pub(super) async fn send_with_header(&self, to: &str, header: (&str, &str), message: Vec<u8>) -> Result<(), Untaken> {
+    pub(super) async fn send_in(&self, trace_parent: &TraceParent, to: &str, message: Vec<u8>) -> Result<(), Untaken> {
         let mut headers = HeaderMap::new();
-        headers.insert(header.0, header.1);
+        headers.insert(TRACE_PARENT, trace_parent.as_str());
         taken(self.client.publish_with_headers(to.to_owned(), headers, message.into())).await
     }
 
@@ -161,8 +212,10 @@ impl Mailbox {
     }
 
     /// The next message. `None`: the connection is over. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Option<Message> {
-        self.mail.recv().await
+    pub(super) async fn next(&mut self) -> Option<Mail> {
+        let mail = self.mail.recv().await?;
+        self.held.fetch_sub(mail.bytes().len(), Ordering::Relaxed);
+        Some(mail)
     }
 }
 
@@ -177,14 +230,14 @@ async fn sort(mut incoming: Subscriber, all: Boxes) {
     while let Some(message) = incoming.next().await {
         let id = message.subject.as_str().rsplit('.').next().and_then(Id::from_hex);
         // What is for nobody, or for somebody who has gone, is for nobody.
-        let Some(sender) = id.and_then(|id| boxes(&all).get(&id).cloned()) else { continue };
+        let Some(slot) = id.and_then(|id| boxes(&all).get(&id).cloned()) else { continue };
         // Full: the run finds the gap.
-        let _ = sender.try_send(message);
+        slot.put(message);
     }
     boxes(&all).clear();
 }
 
-fn boxes(boxes: &Boxes) -> MutexGuard<'_, HashMap<Id, mpsc::Sender<Message>>> {
+fn boxes(boxes: &Boxes) -> MutexGuard<'_, HashMap<Id, Slot>> {
     boxes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -207,5 +260,31 @@ mod tests {
         assert!(!note_refusal(&mut first, "Permissions Violation for Subscription to \"c\"".to_owned()));
         assert!(!note_refusal(&mut first, "Permissions Violation for Publish to \"d\"".to_owned()));
         assert!(first.is_some_and(|first| first.contains("\"b\"")));
+    }
+
+    #[test]
+    fn an_inbox_holds_no_more_than_an_honest_end_sends_ahead() {
+        let (mail, mut taken) = mpsc::channel(INBOX_PARCELS);
+        let slot = Slot { mail, held: Arc::default() };
+        let message = |bytes: usize| {
+            let mut headers = HeaderMap::new();
+            (0..100).for_each(|n| headers.insert(format!("h{n}"), "v"));
+            Message {
+                subject: "a".into(),
+                reply: None,
+                payload: vec![0; bytes].into(),
+                headers: Some(headers),
+                status: None,
+                description: None,
+                length: bytes,
+            }
+        };
+        let large = (0..).take_while(|_| slot.put(message(256 << 10))).count();
+        assert_eq!(large, 8, "2 MiB");
+        assert!(taken.try_recv().is_ok_and(|mail| mail.message.headers.is_none()));
+        while taken.try_recv().is_ok() {}
+        slot.held.store(0, Ordering::Relaxed);
+        let small = (0..).take_while(|_| slot.put(message(1))).count();
+        assert_eq!((small, slot.held.load(Ordering::Relaxed)), (INBOX_PARCELS, INBOX_PARCELS));
     }
 }

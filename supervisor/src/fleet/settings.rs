@@ -15,6 +15,10 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
 /// How long until a lost connection is tried again, at most: a NATS that is back is found soon, and one that is not is not flooded.
 const RETRIED_WITHIN: Duration = Duration::from_millis(500);
 
+/// Messages that may wait in this program for the task that sorts them, whatever they are: 32 runs with everything on its way that may be. More of them means that somebody sends what nobody asked for,
+/// and what does not get in is missing.
+const WAITING: usize = 32 * 512;
+
 /// A certificate of this end, and its key: files in PEM.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClientCertificate {
@@ -87,6 +91,7 @@ impl FleetSettings {
             .name(format!("codemode {who} {}", name.as_str()))
             .connection_timeout(CONNECTS_WITHIN)
             .reconnect_delay_callback(|attempts| RETRIED_WITHIN.min(Duration::from_millis(20 * attempts as u64)))
+            .subscription_capacity(WAITING)
             .no_echo();
         // The client takes an address with a user for one without.
         if let Some((user, password)) = self.user() {

@@ -20,20 +20,36 @@ pub(super) enum Untrue {
     Invented(u64),
     #[error("the requests of the report are not in their order")]
     OutOfOrder,
+    #[error("it calls more often than the run may, {0} times")]
+    TooOften(u64),
 }
 
 /// The calls of one run that came here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Book {
     calls: BTreeMap<u64, CallEntry>,
+    most: u64,
     is_closed: bool,
 }
 
 impl Book {
+    /// Of a run that may make so many calls. A worker counts them before it asks, and one that does not count is found out here.
+    pub(super) fn of(most: u64) -> Book {
+        Book { calls: BTreeMap::new(), most, is_closed: false }
+    }
+
+    /// Whether no call has come.
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     /// A call came, with this number in the worker's ledger. It is the first with it, or untrue.
     pub(super) fn open(&mut self, seq: u64, id: &str, args_bytes: usize, now: Duration) -> Result<(), Untrue> {
         if self.calls.contains_key(&seq) {
             return Err(Untrue::Repeated(seq));
+        }
+        if self.calls.len() as u64 >= self.most {
+            return Err(Untrue::TooOften(self.most));
         }
         let entry = CallEntry {
             seq,
@@ -90,7 +106,14 @@ impl Book {
     /// What is true of an entry of the worker's ledger.
     pub(super) fn corrected(&self, mut told: CallEntry) -> Result<CallEntry, Untrue> {
         if told.method != Method::Call {
-            return if self.calls.contains_key(&told.seq) { Err(Untrue::Changed(told.seq)) } else { Ok(told) };
+            if self.calls.contains_key(&told.seq) {
+                return Err(Untrue::Changed(told.seq));
+            }
+            // A question has no effects, and a report no requests that go on.
+            if !told.state.is_final() || told.state == CallState::Unknown {
+                told.state = CallState::Cancelled;
+            }
+            return Ok(told);
         }
         let Some(seen) = self.calls.get(&told.seq) else {
             // It never came here, so nothing has happened.
@@ -151,14 +174,14 @@ mod tests {
     }
 
     fn told(seq: u64, state: CallState) -> CallEntry {
-        let mut book = Book::default();
+        let mut book = Book::of(5);
         book.open(seq, "demo:echo", 2, T).unwrap();
         CallEntry { state, ..book.calls.remove(&seq).unwrap() }
     }
 
     #[test]
     fn what_was_sent_and_not_answered_is_unknown_and_nothing_else_is() {
-        let mut book = Book::default();
+        let mut book = Book::of(5);
         for seq in 1..=5 {
             book.open(seq, "demo:echo", 2, T).unwrap();
         }
@@ -175,15 +198,36 @@ mod tests {
 
     #[test]
     fn no_call_is_made_twice() {
-        let mut book = Book::default();
+        let mut book = Book::of(5);
         book.open(1, "a", 2, T).unwrap();
         assert_eq!(book.open(1, "a", 2, T), Err(Untrue::Repeated(1)));
         assert!(book.send(1, &sent()) && !book.send(1, &sent()));
     }
 
     #[test]
+    fn a_worker_that_does_not_count_the_calls_of_its_run_is_found_out() {
+        let mut book = Book::of(2);
+        assert!(book.is_empty());
+        for seq in [7, 9] {
+            book.open(seq, "a", 2, T).unwrap();
+        }
+        assert_eq!(book.open(11, "a", 2, T), Err(Untrue::TooOften(2)));
+        assert_eq!(Book::of(0).open(1, "a", 2, T), Err(Untrue::TooOften(0)), "a run without tools");
+    }
+
+    #[test]
+    fn a_question_of_a_report_has_an_end_and_no_effect() {
+        let book = Book::of(1);
+        for state in [Queued, Sent, Done, Error, Denied, Refused, Cancelled, Unknown] {
+            let truth = book.corrected(CallEntry { method: Method::Search, ..told(1, state) }).unwrap();
+            let kept = matches!(state, Done | Error | Denied | Refused);
+            assert_eq!(truth.state, if kept { state } else { Cancelled }, "{state:?}");
+        }
+    }
+
+    #[test]
     fn what_a_worker_says_of_a_call_is_held_to_what_came_here() {
-        let mut book = Book::default();
+        let mut book = Book::of(5);
         book.open(1, "demo:echo", 2, T).unwrap();
         assert!(book.send(1, &sent()));
         book.settle(1, Result::Ok(7), T);

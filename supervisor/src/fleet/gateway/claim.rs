@@ -40,11 +40,11 @@ pub(super) async fn claimed(post: &Arc<Post>, cancelled: &mut watch::Receiver<bo
         };
         tokio::select! {
             biased;
-            message = mailbox.next() => {
+            mail = mailbox.next() => {
                 // Without a connection nobody claims it either.
-                let Some(message) = message else { return Err(NotClaimed::Busy) };
+                let Some(mail) = mail else { return Err(NotClaimed::Busy) };
                 // What is no claim of this offer (that nobody listens, say) is as if nothing had come.
-                if let Ok(claim) = Claim::read(&message.payload) && claim.offer.is(&offer) {
+                if let Ok(claim) = Claim::read(mail.bytes()) && claim.offer.is(&offer) {
                     if made > 1 {
                         tokio::spawn(decline(Arc::clone(post), mailbox, offer, began + OFFERED_FOR));
                     }
@@ -62,8 +62,8 @@ pub(super) async fn claimed(post: &Arc<Post>, cancelled: &mut watch::Receiver<bo
 async fn decline(post: Arc<Post>, mut mailbox: Mailbox, offer: Id, offered_until: Instant) {
     /// A claim can be on its way for a moment after the last offer.
     const AFTERWARDS: Duration = Duration::from_millis(100);
-    while let Ok(Some(message)) = timeout_at(offered_until + AFTERWARDS, mailbox.next()).await {
-        if let Ok(claim) = Claim::read(&message.payload)
+    while let Ok(Some(mail)) = timeout_at(offered_until + AFTERWARDS, mailbox.next()).await {
+        if let Ok(claim) = Claim::read(mail.bytes())
             && claim.offer.is(&offer)
         {
             let inbox = post.subjects().inbox(End::Worker, &claim.worker, &claim.inbox);

@@ -41,12 +41,23 @@ struct Approvals {
 /// Admissions that were decided when the worker asked for an approval, by the number of the call.
 type Decided = Arc<Mutex<HashMap<u64, Decision>>>;
 
-/// What the gate said of a call, and of which.
+/// What the gate said of a call, and of which. What it does not let pass it does not let pass with other arguments either, and they are not kept: they may be of any size.
 #[derive(Debug)]
 struct Decision {
     id: String,
-    args: JsonText,
-    admitted: Result<Admitted, CallFailure>,
+    admitted: Result<(JsonText, Admitted), CallFailure>,
+}
+
+impl Decision {
+    /// For this call. `None`: another one was asked about.
+    fn of(self, id: &str, args: &JsonText) -> Option<Result<Admitted, CallFailure>> {
+        match self.admitted {
+            _ if self.id != id => None,
+            Ok((asked, _)) if asked != *args => None,
+            Ok((_, admitted)) => Some(Ok(admitted)),
+            Err(failure) => Some(Err(failure)),
+        }
+    }
 }
 
 /// Answers the requests of one run.
@@ -69,8 +80,8 @@ struct Open {
 }
 
 impl Shared {
-    pub(super) fn new(events: Option<mpsc::UnboundedSender<RunEvent>>, began: Instant) -> Shared {
-        Shared { book: Mutex::default(), approvals: Mutex::default(), events, began }
+    pub(super) fn new(limits: &RunLimits, events: Option<mpsc::UnboundedSender<RunEvent>>, began: Instant) -> Shared {
+        Shared { book: Mutex::new(Book::of(limits.requests())), approvals: Mutex::default(), events, began }
     }
 
     pub(super) fn book(&self) -> MutexGuard<'_, Book> {
@@ -155,9 +166,9 @@ impl Desk {
         }
     }
 
-    /// Requests without an answer.
+    /// Requests that the worker waits for.
     pub(super) fn open(&self) -> usize {
-        self.open.len()
+        self.handles.len()
     }
 
     /// Begins with a request. What comes of it comes from [`Desk::next`]. Each is a task of its own: a backend that blocks its thread leaves the clock of the run alone.
@@ -175,8 +186,7 @@ impl Desk {
             Ask::Call { seq, id, args, .. } => {
                 let decision = self.decided.lock().unwrap_or_else(PoisonError::into_inner).remove(&seq);
                 let admitted = match decision {
-                    Some(decision) if decision.id == id && decision.args == args => Some(decision.admitted),
-                    Some(_) => return Err(Untrue::Changed(seq)),
+                    Some(decision) => Some(decision.of(&id, &args).ok_or(Untrue::Changed(seq))?),
                     None => {
                         self.shared.book().open(seq, &id, args.bytes(), self.shared.now())?;
                         None
@@ -195,7 +205,7 @@ impl Desk {
 
     /// Nobody waits for the answer any more. It has one all the same.
     pub(super) fn cancel(&mut self, id: RequestId) {
-        if let Some(handle) = self.handles.get(&id) {
+        if let Some(handle) = self.handles.remove(&id) {
             handle.abort();
         }
     }
@@ -261,7 +271,8 @@ async fn decide(
     if let Err(failure) = &admitted {
         shared.book().settle(seq, Err(failure.code), shared.now());
     }
-    decided.lock().unwrap_or_else(PoisonError::into_inner).insert(seq, Decision { id, args, admitted });
+    let admitted = admitted.map(|admitted| (args, admitted));
+    decided.lock().unwrap_or_else(PoisonError::into_inner).insert(seq, Decision { id, admitted });
     JsonText::of(&ApprovalWord::Granted).map_err(|_| CallFailure::new(CallCode::ToolUnavailable, "", "the word has no JSON"))
 }
 

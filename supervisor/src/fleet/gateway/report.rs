@@ -26,6 +26,8 @@ pub(super) enum Unreadable {
     TooMany(usize),
     #[error("the report is both well and not")]
     Contradiction,
+    #[error("the report says {0}, which is said of runs that were not begun, and this one has made calls")]
+    Begun(ErrorCode),
     #[error(transparent)]
     Untrue(#[from] Untrue),
 }
@@ -46,6 +48,13 @@ pub(super) fn read(text: &JsonText, limits: &RunLimits, book: &Book, summary: Ca
     }
     if report.ok != report.error.is_none() {
         return Err(Unreadable::Contradiction);
+    }
+    // Who reads one of these runs the body again.
+    if let Some(code) = report.error.as_ref().map(|error| error.code)
+        && matches!(code, ErrorCode::Busy | ErrorCode::InvalidBody | ErrorCode::NodeUnavailable | ErrorCode::IsolationUnavailable)
+        && !book.is_empty()
+    {
+        return Err(Unreadable::Begun(code));
     }
     report.calls = book.merged(std::mem::take(&mut report.calls))?;
     report.telemetry = telemetry(summary, &report.calls);

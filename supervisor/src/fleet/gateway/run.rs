@@ -37,7 +37,7 @@ pub(super) struct Job {
 impl Job {
     /// To its report.
     pub(super) async fn done(mut self) -> RunReport {
-        let shared = Arc::new(Shared::new(self.events.take(), Instant::now()));
+        let shared = Arc::new(Shared::new(&self.request.limits, self.events.take(), Instant::now()));
         let mut report = self.reported(&shared).await;
         report.timing.total = shared.now();
         let code = report.error.as_ref().map(|error| error.code);
@@ -118,29 +118,30 @@ impl Job {
         let mut cancelled_at = None;
         loop {
             let ends_at = clock::ends_at(&self.request.limits, shared.approvals(), cancelled_at);
+            // Clocks and the caller first: a worker that speaks without a pause must not hold them up.
             tokio::select! {
                 biased;
-                Some(text) = incoming.recv() => match talk.hear(&text).map_err(|fault| broken(&fault, claim))? {
-                    Heard::GoesOn => {}
-                    Heard::Refused(error) => return Err(error),
-                    Heard::Finished(report) => return Ok((report, cancelled_at.is_some())),
-                },
-                carried = &mut carrying => {
-                    // It has no last text while `talk` may say something.
-                    let fault = carried.err().unwrap_or(LinkFault::Gone);
-                    return Err(if fault.code() == ErrorCode::WorkerLost { lost(&fault, claim) } else { broken(&fault, claim) });
-                }
-                text = talk.desk.next() => talk.say(text),
-                // The sender lives as long as the handle; without one the run is cancelled too.
-                _ = self.cancelled.wait_for(|cancelled| *cancelled), if cancelled_at.is_none() => {
-                    cancelled_at = Some(began.elapsed());
-                    talk.cancel();
-                }
                 () = sleep_until(began + ends_at) => {
                     // An approval may have begun meanwhile.
                     if began.elapsed() >= clock::ends_at(&self.request.limits, shared.approvals(), cancelled_at) {
                         return Err(late(cancelled_at.is_some(), began.elapsed() + handed_over, claim));
                     }
+                }
+                // The sender lives as long as the handle; without one the run is cancelled too.
+                _ = self.cancelled.wait_for(|cancelled| *cancelled), if cancelled_at.is_none() => {
+                    cancelled_at = Some(began.elapsed());
+                    talk.cancel();
+                }
+                Some(text) = incoming.recv() => match talk.hear(&text).map_err(|fault| broken(&fault, claim))? {
+                    Heard::GoesOn => {}
+                    Heard::Refused(error) => return Err(error),
+                    Heard::Finished(report) => return Ok((report, cancelled_at.is_some())),
+                },
+                text = talk.desk.next() => talk.say(text),
+                carried = &mut carrying => {
+                    // It has no last text while `talk` may say something.
+                    let fault = carried.err().unwrap_or(LinkFault::Gone);
+                    return Err(if fault.code() == ErrorCode::WorkerLost { lost(&fault, claim) } else { broken(&fault, claim) });
                 }
             }
         }
@@ -151,7 +152,7 @@ impl Job {
         let own = self.post.subject_of(mailbox);
         let message = Parcel { kind: Kind::Open, end: End::Gateway, token, number: 1, heard: 0, bytes: own.as_bytes() }.write();
         match &self.request.trace_parent {
-            Some(parent) => self.post.send_with_header(to, ("traceparent", parent.as_str()), message).await,
+            Some(parent) => self.post.send_in(parent, to, message).await,
             None => self.post.send(to, message).await,
         }
     }

@@ -13,8 +13,10 @@ use super::book::Untrue;
 use super::desk::{Desk, Shared};
 use crate::run::{CallEntry, ErrorCode, LogEntry, Method, RunError, RunEvent};
 
-/// Requests of a worker that may be open: as many as its end of the wire allows itself.
-const MOST_OPEN: usize = 1_024;
+/// Questions of a worker beside its calls, for each request that a body may make: one of the body's own, or those before a call, of a tool that is not known yet.
+const QUESTIONS_EACH: u64 = 2;
+/// Bytes of what is searched for, and of an id: no worker asks for more, and each is compared with thousands of tools.
+const WORDS_BYTES: usize = 16 * 1024;
 /// Refusals above the limit on requests that a session grants; each is told.
 const MOST_REFUSALS: u64 = 1_024;
 /// What an entry of the console costs at least.
@@ -33,6 +35,10 @@ pub(super) enum Broken {
     Unwanted,
     #[error("it tells more than a run has")]
     TooMuch,
+    #[error("it asks for more than its run may")]
+    TooMany,
+    #[error("it asks or tells of a run before it has taken it")]
+    Early,
 }
 
 /// What a message comes to.
@@ -59,6 +65,8 @@ pub(super) struct Talk {
     limits: RunLimits,
     pub(super) logs: Vec<LogEntry>,
     log_bytes: u64,
+    is_taken: bool,
+    questions: u64,
     queued: u64,
     ended: u64,
     asks_approvals: bool,
@@ -84,6 +92,8 @@ impl Talk {
             limits,
             logs: Vec::new(),
             log_bytes: 0,
+            is_taken: false,
+            questions: 0,
             queued: 0,
             ended: 0,
             asks_approvals: start.wants.approvals,
@@ -126,9 +136,7 @@ impl Talk {
                     Ask::Hello(_) | Ask::Hook { .. } | Ask::Approve { .. } => return Err(Broken::Unwanted),
                 };
                 self.own(run)?;
-                if self.desk.open() >= MOST_OPEN {
-                    return Err(Broken::TooMuch);
-                }
+                self.is_within(&ask)?;
                 self.desk.begin(id, ask)?;
                 Ok(Heard::GoesOn)
             }
@@ -136,8 +144,26 @@ impl Talk {
         }
     }
 
+    /// Whether it is this run that the worker speaks of, and it has said that it takes it: what it refuses was not begun.
     fn own(&self, run: &RunName) -> Result<(), Broken> {
-        if *run == self.run { Ok(()) } else { Err(Broken::OtherRun) }
+        if *run != self.run {
+            return Err(Broken::OtherRun);
+        }
+        if self.is_taken { Ok(()) } else { Err(Broken::Early) }
+    }
+
+    /// The limits of the run, as its worker keeps them. Calls are counted by the book.
+    fn is_within(&mut self, ask: &Ask) -> Result<(), Broken> {
+        let words = match ask {
+            Ask::Search { query, .. } => query.len(),
+            Ask::Describe { id, .. } | Ask::Call { id, .. } => id.len(),
+            Ask::Approve { tool, .. } => tool.id.len(),
+            Ask::Hello(_) | Ask::Hook { .. } => 0,
+        };
+        let is_question = matches!(ask, Ask::Search { .. } | Ask::Describe { .. });
+        self.questions += u64::from(is_question);
+        let is_too_many = self.desk.open() as u64 >= self.limits.in_flight() || self.questions > QUESTIONS_EACH * self.limits.requests();
+        if is_too_many || words > WORDS_BYTES { Err(Broken::TooMany) } else { Ok(()) }
     }
 
     fn answered(&mut self, id: RequestId, result: Result<JsonText, Refusal>) -> Result<Heard, Broken> {
@@ -149,6 +175,7 @@ impl Talk {
                 if self.hello == Some(id) {
                     HelloAnswer::read(&answer)?;
                 }
+                self.is_taken |= self.start == Some(id);
                 Ok(Heard::GoesOn)
             }
             Err(refusal) if self.hello == Some(id) || self.start == Some(id) => Ok(Heard::Refused(refused(&refusal))),

@@ -1,6 +1,5 @@
 //! The loop that carries the texts of one run.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -8,16 +7,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::LinkFault;
-use super::inbound::{Came, Inbound};
+use super::arrived::Arrived;
+use super::inbound::Inbound;
 use super::outbound::Outbound;
 use super::pulse::Pulse;
 use crate::fleet::id::Id;
 use crate::fleet::post::{Mailbox, Post};
 use crate::fleet::subjects::End;
-
-/// Parcels, and bytes, that are done with before the other end is told so without being asked: well below what it may have on its way.
-const TOLD_PARCELS: u64 = 64;
-const TOLD_BYTES: usize = 512 << 10;
 
 /// Where texts come from.
 pub(in crate::fleet) trait Texts {
@@ -51,33 +47,6 @@ pub(in crate::fleet) struct Link {
     pub(in crate::fleet) limit: usize,
 }
 
-/// What has come and is not taken yet.
-struct Arrived {
-    inbound: Inbound,
-    /// Whole texts, each with the number of its last parcel.
-    texts: VecDeque<(u64, String)>,
-    /// What the other end was told to be done with, and the bytes since.
-    told: u64,
-    bytes: usize,
-}
-
-impl Arrived {
-    /// The last parcel that is done with: everything before the first text that nobody has taken.
-    fn done(&self) -> u64 {
-        self.texts.front().map_or(self.inbound.last(), |(number, _)| number - 1)
-    }
-
-    fn tell(&mut self) -> u64 {
-        self.told = self.done();
-        self.bytes = 0;
-        self.told
-    }
-
-    fn is_worth_telling(&self) -> bool {
-        self.done() > self.told && (self.done() - self.told >= TOLD_PARCELS || self.bytes >= TOLD_BYTES)
-    }
-}
-
 impl Link {
     /// Carries texts both ways: what comes goes to `taken`, what `texts` gives goes out. Over when `texts` has no more and the last is sent.
     ///
@@ -88,8 +57,7 @@ impl Link {
         let Link { post, mut mailbox, to, end, token, sent, heard, limit } = self;
         let began = Instant::now();
         let mut outbound = Outbound::<T::Text>::new(token, end, sent, post.max_payload());
-        let mut arrived =
-            Arrived { inbound: Inbound::new(token, end.other(), heard, limit), texts: VecDeque::new(), told: heard, bytes: 0 };
+        let mut arrived = Arrived::new(Inbound::new(token, end.other(), heard, limit));
         let mut pulse = Pulse::new(began.elapsed());
         let mut is_last = false;
         loop {
@@ -106,36 +74,30 @@ impl Link {
                 post.send(&to, outbound.beat(done)).await?;
                 pulse.said();
             }
+            // Looked at each time, and the mail last of all: an end that sends without a pause must hold up neither clocks nor texts.
+            if pulse.is_due(began.elapsed()) && pulse.beat(began.elapsed(), outbound.is_stuck())? {
+                let done = arrived.tell();
+                post.send(&to, outbound.beat(done)).await?;
+            }
             tokio::select! {
                 biased;
-                message = mailbox.next() => {
-                    let message = message.ok_or(LinkFault::Gone)?;
-                    let (came, done) = arrived.inbound.take(&message.payload)?;
-                    if came == Came::Duplicate {
-                        continue;
-                    }
-                    pulse.heard();
-                    outbound.done(done)?;
-                    arrived.bytes += message.payload.len();
-                    if let Came::Text(text) = came {
-                        arrived.texts.push_back((arrived.inbound.last(), text));
-                    }
-                }
-                place = taken.reserve(), if !arrived.texts.is_empty() => match (place, arrived.texts.pop_front()) {
-                    (Ok(place), Some((_, text))) => place.send(text),
+                place = taken.reserve(), if arrived.has_text() => match (place, arrived.next()) {
+                    (Ok(place), Some(text)) => place.send(text),
                     // Nobody listens any more; what is left goes out all the same.
-                    _ => arrived.texts.clear(),
+                    _ => arrived.drop_texts(),
                 },
                 text = texts.next(), if outbound.is_idle() && !is_last => match text {
                     Some(text) => outbound.load(text),
                     None => is_last = true,
                 },
-                () = sleep_until(began + pulse.due()) => {
-                    if pulse.beat(began.elapsed()).map_err(|_| LinkFault::Silent)? {
-                        let done = arrived.tell();
-                        post.send(&to, outbound.beat(done)).await?;
+                mail = mailbox.next() => {
+                    let mail = mail.ok_or(LinkFault::Gone)?;
+                    if let Some(done) = arrived.take(mail.bytes())? {
+                        pulse.heard();
+                        outbound.done(done)?;
                     }
                 }
+                () = sleep_until(began + pulse.due()) => {}
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Why a link is over before its time.
 
+use super::pulse::Over;
 use crate::fleet::post::Untaken;
 use crate::fleet::wire::NoMessage;
 use crate::run::ErrorCode;
@@ -9,6 +10,8 @@ use crate::run::ErrorCode;
 pub(in crate::fleet) enum LinkFault {
     #[error("nothing was heard of the other end for a second")]
     Silent,
+    #[error("the other end has taken nothing of what waits for it for ten seconds")]
+    Stuck,
     #[error("the connection to NATS is over")]
     Gone,
     #[error("NATS took no message for a second")]
@@ -21,6 +24,8 @@ pub(in crate::fleet) enum LinkFault {
     Gap { expected: u64, came: u64 },
     #[error("a text has {bytes} bytes or more, the limit is {limit}")]
     TooLong { bytes: usize, limit: usize },
+    #[error("the other end sends further ahead than it may")]
+    TooFar,
     #[error("a text is not UTF-8")]
     NotUtf8,
     #[error("the other end says it has heard message {heard}, and the last was {last}")]
@@ -33,15 +38,25 @@ impl From<Untaken> for LinkFault {
     }
 }
 
+impl From<Over> for LinkFault {
+    fn from(over: Over) -> LinkFault {
+        match over {
+            Over::Silent => LinkFault::Silent,
+            Over::Stuck => LinkFault::Stuck,
+        }
+    }
+}
+
 impl LinkFault {
     /// What a run that ends by it is reported as.
     pub(in crate::fleet) fn code(&self) -> ErrorCode {
         match self {
-            LinkFault::Silent | LinkFault::Gone | LinkFault::Untaken => ErrorCode::WorkerLost,
+            LinkFault::Silent | LinkFault::Stuck | LinkFault::Gone | LinkFault::Untaken => ErrorCode::WorkerLost,
             LinkFault::NoMessage(_)
             | LinkFault::Forged
             | LinkFault::Gap { .. }
             | LinkFault::TooLong { .. }
+            | LinkFault::TooFar
             | LinkFault::NotUtf8
             | LinkFault::Unsent { .. } => ErrorCode::ProtocolViolation,
         }

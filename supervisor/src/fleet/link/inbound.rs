@@ -1,6 +1,7 @@
 //! What comes from the other end of a run: whether it is its, in order, and within bounds. Pure.
 
 use super::LinkFault;
+use super::window::MOST_PIECE;
 use crate::fleet::id::Id;
 use crate::fleet::subjects::End;
 use crate::fleet::wire::{Kind, Parcel};
@@ -10,10 +11,12 @@ use crate::fleet::wire::{Kind, Parcel};
 pub(super) enum Came {
     /// Once more what had come before.
     Duplicate,
-    /// A sign of life, or a part of a text.
-    Nothing,
-    /// A whole text.
-    Text(String),
+    /// A sign of life.
+    Beat,
+    /// So many bytes of a text.
+    Part(usize),
+    /// The last bytes of a text, and the text.
+    Text(usize, String),
 }
 
 /// The way in.
@@ -39,6 +42,12 @@ impl Inbound {
         self.last
     }
 
+    /// Bytes of the text that is not whole yet.
+    #[cfg(any(test, feature = "danger"))]
+    pub(super) fn partial(&self) -> usize {
+        self.partial.len()
+    }
+
     /// Takes the next message; gives what came, and what the other end has done with.
     pub(super) fn take(&mut self, message: &[u8]) -> Result<(Came, u64), LinkFault> {
         let parcel = Parcel::read(message)?;
@@ -55,18 +64,22 @@ impl Inbound {
         match parcel.kind {
             // Only the first of all opens, and that one has been.
             Kind::Open => Err(LinkFault::Forged),
-            Kind::Beat => Ok((Came::Nothing, parcel.heard)),
+            Kind::Beat => Ok((Came::Beat, parcel.heard)),
             Kind::Part | Kind::Text => {
-                let bytes = self.partial.len() + parcel.bytes.len();
+                let own = parcel.bytes.len();
+                if own > MOST_PIECE {
+                    return Err(LinkFault::TooLong { bytes: own, limit: MOST_PIECE });
+                }
+                let bytes = self.partial.len() + own;
                 if bytes > self.limit {
                     return Err(LinkFault::TooLong { bytes, limit: self.limit });
                 }
                 self.partial.extend_from_slice(parcel.bytes);
                 if parcel.kind == Kind::Part {
-                    return Ok((Came::Nothing, parcel.heard));
+                    return Ok((Came::Part(own), parcel.heard));
                 }
                 let text = String::from_utf8(std::mem::take(&mut self.partial)).map_err(|_| LinkFault::NotUtf8)?;
-                Ok((Came::Text(text), parcel.heard))
+                Ok((Came::Text(own, text), parcel.heard))
             }
         }
     }

@@ -1,20 +1,10 @@
 //! What goes to the other end of a run: in pieces that NATS carries, and not more at once than the other end has room for. Pure.
 
-use std::collections::VecDeque;
-
 use super::LinkFault;
+use super::window::{MOST_PIECE, Window};
 use crate::fleet::id::Id;
 use crate::fleet::subjects::End;
 use crate::fleet::wire::{HEAD, Kind, Parcel};
-
-/// Bytes of a parcel at most, whatever NATS lets pass: a larger one holds up what others send over the same connection.
-const MOST_PIECE: usize = 256 << 10;
-
-/// Bytes that may be on their way, or lie unread at the other end. Enough to keep a network of 1 ms busy at 2 GB a second; NATS cuts off a client that lags 64 MiB behind.
-const MOST_BYTES: usize = 2 << 20;
-
-/// Parcels that may be on their way. An inbox has room for as many, and some beats.
-pub(super) const MOST_PARCELS: usize = 512;
 
 /// The way out. `T` is a text.
 #[derive(Debug)]
@@ -24,16 +14,16 @@ pub(super) struct Outbound<T> {
     last: u64,
     piece: usize,
     text: Option<(T, usize)>,
-    /// Parcels that the other end has not done with, and their bytes.
-    open: VecDeque<(u64, usize)>,
-    open_bytes: usize,
+    window: Window,
+    /// Whether the other end was done with something since the last look.
+    moved: bool,
 }
 
 impl<T: AsRef<[u8]>> Outbound<T> {
     /// `max_payload`: bytes of a message of this NATS, at least [`HEAD`] and some.
     pub(super) fn new(token: Id, end: End, last: u64, max_payload: usize) -> Outbound<T> {
         let piece = max_payload.saturating_sub(HEAD).clamp(1, MOST_PIECE);
-        Outbound { token, end, last, piece, text: None, open: VecDeque::new(), open_bytes: 0 }
+        Outbound { token, end, last, piece, text: None, window: Window::default(), moved: false }
     }
 
     /// Whether there is room for a text.
@@ -50,7 +40,7 @@ impl<T: AsRef<[u8]>> Outbound<T> {
         let (text, sent) = self.text.as_mut()?;
         let rest = &text.as_ref()[*sent..];
         let piece = rest.len().min(self.piece);
-        if !self.open.is_empty() && (self.open_bytes + piece > MOST_BYTES || self.open.len() >= MOST_PARCELS) {
+        if !self.window.has_room(piece) {
             return None;
         }
         let kind = if piece == rest.len() { Kind::Text } else { Kind::Part };
@@ -60,8 +50,7 @@ impl<T: AsRef<[u8]>> Outbound<T> {
         if kind == Kind::Text {
             self.text = None;
         }
-        self.open.push_back((self.last, piece));
-        self.open_bytes += piece;
+        self.window.open(self.last, piece);
         Some(message)
     }
 
@@ -76,12 +65,12 @@ impl<T: AsRef<[u8]>> Outbound<T> {
         if heard > self.last {
             return Err(LinkFault::Unsent { heard, last: self.last });
         }
-        while let Some(&(number, bytes)) = self.open.front()
-            && number <= heard
-        {
-            self.open.pop_front();
-            self.open_bytes -= bytes;
-        }
+        self.moved |= self.window.close(heard);
         Ok(())
+    }
+
+    /// Whether a text waits, and the other end was done with nothing since this was asked last.
+    pub(super) fn is_stuck(&mut self) -> bool {
+        !std::mem::take(&mut self.moved) && self.text.is_some()
     }
 }

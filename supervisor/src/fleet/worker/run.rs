@@ -7,13 +7,14 @@ use codemode_protocol::gateway::GoodbyeCode;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::status::Tally;
 use crate::catalog::gateway::{Departure, Outgoing};
 use crate::fleet::id::Id;
 use crate::fleet::link::{Link, LinkFault, Texts};
 use crate::fleet::post::{Mailbox, Post};
 use crate::fleet::subjects::End;
-use crate::fleet::wire::{Claim, Kind, Parcel};
-use crate::run::TraceParent;
+use crate::fleet::wire::{Claim, DECLINE, Kind, Parcel};
+use crate::run::{ErrorCode, TraceParent};
 use crate::serve::session::{Goodbye, Host, Session};
 
 /// How long a place is kept for a run that was claimed: the time that a run is offered, and as much for the way.
@@ -52,16 +53,27 @@ struct Opened {
     trace_parent: Option<TraceParent>,
 }
 
+/// Why nobody has.
+enum NotOpened {
+    /// Another worker was faster, or the gateway is gone.
+    Elsewhere,
+    /// What came opens nothing.
+    Broken,
+}
+
 /// Claims what `back` has offered, and does it. `stop` is true when its time is over. When this returns, nothing is left of the run.
-pub(super) async fn claim(post: Arc<Post>, host: Host, offer: Id, back: String, mut stop: watch::Receiver<bool>) {
+pub(super) async fn claim(post: Arc<Post>, host: Host, tally: Arc<Tally>, offer: Id, back: String, mut stop: watch::Receiver<bool>) {
     // Without random bits no run is safe here.
     let Ok(mut mailbox) = post.mailbox() else { return };
     let claim = Claim { offer, inbox: mailbox.id(), worker: post.name().clone() };
     if post.send(&back, claim.write()).await.is_err() {
         return;
     }
-    // Another worker was faster, or the gateway is gone.
-    let Some(opened) = opened(&post, &mut mailbox).await else { return };
+    let opened = match opened(&post, &mut mailbox).await {
+        Ok(opened) => opened,
+        Err(NotOpened::Elsewhere) => return,
+        Err(NotOpened::Broken) => return tally.broken(),
+    };
     let (session, outgoing) = Session::open(&host);
     let mut session = session.with_trace_parent(opened.trace_parent);
     let limit = Session::frame_limit().bytes();
@@ -71,36 +83,46 @@ pub(super) async fn claim(post: Arc<Post>, host: Host, offer: Id, back: String, 
     let mut carrying = std::pin::pin!(link.carry(outgoing, taken));
     let ended = tokio::select! {
         biased;
-        carried = &mut carrying => Err(carried.err().unwrap_or(LinkFault::Gone)),
+        // First: a gateway that sends without a pause must not hold up what ends its run.
         spoken = speak(&mut session, incoming, &mut stop) => Ok(spoken.err()),
+        carried = &mut carrying => Err(carried.err().unwrap_or(LinkFault::Gone)),
     };
     match ended {
         Ok(goodbye) => {
+            if goodbye.as_ref().is_some_and(|goodbye| goodbye.code == GoodbyeCode::ProtocolViolation) {
+                tally.broken();
+            }
             session.close(goodbye).await;
             // The link is over when everything is out that the session has said. A gateway that does not take it has its report when it does, or not at all.
             let _ = timeout(FLUSHED_WITHIN, carrying).await;
             post.flush().await;
         }
         Err(fault) => {
-            tracing::warn!(reason = %fault, "a gateway is lost, and its run ended");
+            if fault.code() == ErrorCode::WorkerLost {
+                tracing::warn!(reason = %fault, "a gateway is lost, and its run ended");
+                tally.lost();
+            } else {
+                tracing::warn!(reason = %fault, "a gateway, or somebody in its name, broke the wire, and its run ended");
+                tally.broken();
+            }
             session.close(None).await;
         }
     }
 }
 
-async fn opened(post: &Post, mailbox: &mut Mailbox) -> Option<Opened> {
-    let message = timeout(KEPT_FOR, mailbox.next()).await.ok()??;
-    let parcel = Parcel::read(&message.payload).ok()?;
-    if parcel.kind != Kind::Open || parcel.end != End::Gateway || parcel.number != 1 {
-        return None;
+async fn opened(post: &Post, mailbox: &mut Mailbox) -> Result<Opened, NotOpened> {
+    let Ok(Some(mail)) = timeout(KEPT_FOR, mailbox.next()).await else { return Err(NotOpened::Elsewhere) };
+    if mail.bytes() == DECLINE {
+        return Err(NotOpened::Elsewhere);
     }
-    let gateway = std::str::from_utf8(parcel.bytes).ok().filter(|subject| post.subjects().is_inbox(End::Gateway, subject))?;
-    let header = message.headers.as_ref().and_then(|headers| headers.get("traceparent"));
-    Some(Opened {
-        token: parcel.token,
-        gateway: gateway.to_owned(),
-        trace_parent: header.and_then(|value| TraceParent::new(value.as_str())),
-    })
+    let parcel = Parcel::read(mail.bytes()).map_err(|_| NotOpened::Broken)?;
+    let gateway = std::str::from_utf8(parcel.bytes).ok().filter(|subject| post.subjects().is_inbox(End::Gateway, subject));
+    match gateway {
+        Some(gateway) if parcel.kind == Kind::Open && parcel.end == End::Gateway && parcel.number == 1 => {
+            Ok(Opened { token: parcel.token, gateway: gateway.to_owned(), trace_parent: mail.trace_parent.clone() })
+        }
+        _ => Err(NotOpened::Broken),
+    }
 }
 
 /// Waits until it is true. Cancel-safe.
@@ -122,17 +144,24 @@ async fn speak(session: &mut Session, mut incoming: mpsc::Receiver<String>, stop
                 // Its report says so, and goes out as any other.
                 session.cancel();
             }
+            // Whatever a gateway has to say behind the end of its run.
+            () = session.idle(), if texts >= OPENING_TEXTS => return Ok(()),
             text = incoming.recv() => {
                 // The link has more to say about why.
                 let Some(text) = text else { std::future::pending().await };
-                session.receive(&text).await?;
+                // What comes behind the end of a run may wait for a gateway that reads nothing.
+                let is_over = session.idle();
+                tokio::select! {
+                    biased;
+                    received = session.receive(&text) => received?,
+                    () = is_over, if texts >= OPENING_TEXTS => return Ok(()),
+                }
                 texts += 1;
                 if is_stopped {
                     session.cancel();
                 }
             }
             goodbye = session.overdue() => return Err(goodbye),
-            () = session.idle(), if texts >= OPENING_TEXTS => return Ok(()),
             () = sleep_until(comes_until), if texts < OPENING_TEXTS => {
                 return Err(Goodbye::new(GoodbyeCode::HelloTimeout, "what is to be run did not come"));
             }

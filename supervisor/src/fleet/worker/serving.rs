@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 
 use super::run;
-use super::status::{Herald, WorkerStatus};
+use super::status::{Herald, Tally};
 use crate::fleet::post::Post;
 use crate::fleet::subjects::{End, GROUP};
 use crate::fleet::{FleetError, FleetSettings, wire};
@@ -103,11 +103,12 @@ impl Worker {
         let herald = Herald::open(&post, doctor).await?;
         let (over, is_over) = watch::channel(false);
         let mut runs = JoinSet::new();
-        let told = || WorkerStatus { places: limits.places, free: places.available_permits(), draining: host.is_draining() };
+        let tally = Arc::<Tally>::default();
+        let told = || tally.status(limits.places, places.available_permits(), host.is_draining());
         let mut stop = std::pin::pin!(stop);
         let served = {
             let mut heralding = std::pin::pin!(herald.keep_telling(&told));
-            let mut claiming = std::pin::pin!(claim_all(&post, &host, &places, &is_over, &mut runs));
+            let mut claiming = std::pin::pin!(claim_all(&post, &host, &tally, &places, &is_over, &mut runs));
             tokio::select! {
                 biased;
                 () = &mut stop => Ok(()),
@@ -150,6 +151,7 @@ impl Worker {
 async fn claim_all(
     post: &Arc<Post>,
     host: &Host,
+    tally: &Arc<Tally>,
     places: &Arc<Semaphore>,
     is_over: &watch::Receiver<bool>,
     runs: &mut JoinSet<()>,
@@ -175,10 +177,12 @@ async fn claim_all(
             if let (Ok(offer), Some(back)) = (wire::read_offer(&message.payload), back) {
                 break (offer, back);
             }
+            // However much of it comes, the status goes out.
+            yield_now().await;
         };
         // Nobody else takes one.
         let Ok(place) = Arc::clone(places).try_acquire_owned() else { continue };
-        runs.spawn(keep(place, run::claim(Arc::clone(post), host.clone(), offer, back, is_over.clone())));
+        runs.spawn(keep(place, run::claim(Arc::clone(post), host.clone(), Arc::clone(tally), offer, back, is_over.clone())));
         if places.available_permits() > 0 {
             offers = Some(listening);
         }

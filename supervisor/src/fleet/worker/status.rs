@@ -1,5 +1,6 @@
 //! What a worker publishes of itself.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_nats::Subscriber;
@@ -28,6 +29,34 @@ pub struct WorkerStatus {
     pub free: usize,
     /// Whether it takes none any more.
     pub draining: bool,
+    /// Runs that ended here because their gateway was lost: silent, gone, or taking nothing.
+    pub lost: u64,
+    /// Runs that ended here because a message was forged, missing, or none of this wire. Nobody but this worker hears of them; more than none now and then is
+    /// somebody who must not be there, or a NATS that loses messages.
+    pub broken: u64,
+}
+
+/// Counts, since the worker began, what went wrong between it and gateways.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    lost: AtomicU64,
+    broken: AtomicU64,
+}
+
+impl Tally {
+    pub(super) fn lost(&self) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn broken(&self) {
+        self.broken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// With the rest of the status.
+    pub(super) fn status(&self, places: usize, free: usize, draining: bool) -> WorkerStatus {
+        let [lost, broken] = [&self.lost, &self.broken].map(|count| count.load(Ordering::Relaxed));
+        WorkerStatus { places, free, draining, lost, broken }
+    }
 }
 
 /// The message.
@@ -80,12 +109,22 @@ impl Herald<'_> {
                 // News of the doctor are told at once; without one there are none.
                 found = doctor.changed(), if !is_known => is_known = found.is_err() || doctor.borrow().is_some(),
                 question = asked.next() => {
-                    if question.is_none() {
+                    if question.is_none() || all_asked(&mut asked, told + AT_MOST_EVERY).await.is_err() {
                         return FleetError::Closed;
                     }
-                    sleep_until(told + AT_MOST_EVERY).await;
                 }
             }
+        }
+    }
+}
+
+/// Takes every question until then: they have one answer, and do not wait in memory for one each, whatever they carry.
+async fn all_asked(asked: &mut Subscriber, until: Instant) -> Result<(), FleetError> {
+    loop {
+        tokio::select! {
+            biased;
+            () = sleep_until(until) => return Ok(()),
+            question = asked.next() => drop(question.ok_or(FleetError::Closed)?),
         }
     }
 }

@@ -128,9 +128,10 @@ impl Session {
         self.offered.is_some()
     }
 
-    /// Waits until no run goes on. Cancel-safe.
-    pub async fn idle(&self) {
-        self.runs.none().await;
+    /// Waits until no run goes on, whatever becomes of the session meanwhile. Cancel-safe.
+    pub fn idle(&self) -> impl Future<Output = ()> + Send + use<> {
+        let runs = self.runs.clone();
+        async move { runs.none().await }
     }
 
     /// Cancels its runs. Each still has its `run.finished`.
