@@ -5,23 +5,31 @@
 mod approvals;
 mod commands;
 mod counting;
+mod credentials;
 mod deaths;
 mod forged;
+mod hands;
+mod lies;
 mod many;
 mod nats;
 mod permissions;
 mod proxy;
+mod rogue;
 mod same;
 mod sizes;
 mod tls;
 mod workers;
 
 use std::future::Future;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use codemode::fleet::{FleetExecutor, FleetSettings};
-use codemode::{ErrorCode, RunReport};
+use codemode::{ErrorCode, RunReport, RunRequest};
+use codemode_tests::patience::PACE;
 use codemode_tests::rig;
+
+use counting::{Counting, ticking};
 
 /// Longer than anything here takes on a machine that is busy with others.
 const SOON: Duration = Duration::from_secs(40);
@@ -40,6 +48,20 @@ fn settings(url: &str, name: &str) -> FleetSettings {
 
 async fn gateway(url: &str, name: &str) -> FleetExecutor {
     FleetExecutor::connect(&settings(url, name)).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A run that calls twice, as soon as there is a worker.
+async fn first_run(gateway: &FleetExecutor, name: &str) -> RunReport {
+    let catalog = Counting::new(name);
+    let began = Instant::now();
+    loop {
+        let report = gateway.run(RunRequest::new(ticking(name, 2, 0)), Arc::clone(&catalog) as _).await;
+        if !is_busy(&report) {
+            return report;
+        }
+        assert!(began.elapsed() < SOON, "the worker is not there");
+        tokio::time::sleep(PACE).await;
+    }
 }
 
 fn is_busy(report: &RunReport) -> bool {

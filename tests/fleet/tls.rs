@@ -2,15 +2,12 @@
 
 use std::path::PathBuf;
 
-use codemode::RunRequest;
 use codemode::fleet::{ClientCertificate, FleetError, FleetExecutor, FleetSettings};
 use codemode_tests::host;
-use codemode_tests::patience::PACE;
 
-use super::counting::{Counting, ticking};
 use super::nats::Nats;
 use super::workers::Worker;
-use super::{SOON, alone, is_busy, settings};
+use super::{alone, first_run, settings};
 
 fn file(name: &str) -> PathBuf {
     host::repository().join("tests/fleet/tls").join(name)
@@ -26,16 +23,8 @@ fn a_fleet_over_tls_trusts_who_it_was_told_to_and_shows_who_it_is() {
         let own = ClientCertificate { certificate, key };
         let trusting = FleetSettings { tls_authorities: Some(authority), tls_certificate: Some(own.clone()), ..settings(&url, "g") };
         let worker = Worker::start(&url, "w", &["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &private]);
-        let (gateway, catalog) = (FleetExecutor::connect(&trusting).await.expect("it may"), Counting::new("g"));
-        let began = std::time::Instant::now();
-        let report = loop {
-            let report = gateway.run(RunRequest::new(ticking("tls", 2, 0)), std::sync::Arc::clone(&catalog) as _).await;
-            if !is_busy(&report) {
-                break report;
-            }
-            assert!(began.elapsed() < SOON, "the worker is not there");
-            tokio::time::sleep(PACE).await;
-        };
+        let gateway = FleetExecutor::connect(&trusting).await.expect("it may");
+        let report = first_run(&gateway, "tls").await;
         assert!(report.ok, "{report:?}");
         let (ran, _) = worker.ended();
         assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -116,6 +116,14 @@ pub fn is_alive(pid: i32) -> bool {
     })
 }
 
+/// Bytes of memory that this process has, in the machine.
+pub fn resident(pid: i32) -> Option<usize> {
+    /// What the kernel counts it in.
+    const PAGE: usize = 4_096;
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    Some(statm.split(' ').nth(1)?.parse::<usize>().ok()? * PAGE)
+}
+
 /// The CPU time of a process; nothing when it is gone.
 pub fn cpu_of(pid: i32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
