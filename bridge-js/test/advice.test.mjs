@@ -20,7 +20,7 @@ const TEXTS = [
   adviceFor('TypeError', 'openclaw.tools.list is not a function', '', -1),
   adviceFor('TypeError', 'console.info is not a function', '', -1),
   adviceFor('TypeError', "Cannot read properties of undefined (reading 'echo')", 'openclaw.demo.echo()', 14),
-  adviceFor('TypeError', "Cannot read properties of undefined (reading '0')", 'r.content[0]', 10),
+  adviceFor('TypeError', "Cannot read properties of undefined (reading '0')", 'const r = await openclaw.tools.call(id); r.content[0]', 51),
   adviceFor('TypeError', 'a.map is not a function', 'const a = openclaw.tools.search("x")', -1),
   adviceFor('TypeError', 'a.map is not a function', 'const a = openclaw.tools.describe("x")', -1),
   adviceFor('TypeError', 'a.map is not a function', 'const a = openclaw.tools.call("x")', -1),

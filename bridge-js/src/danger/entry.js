@@ -38,7 +38,8 @@ export default (boot) => {
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   }).runInThisContext();
   const { inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes } = limits;
-  guest.begin(seed, body, `[0,${prefix.length}]`, -1, inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes);
+  const notes = toJson({ inserts: [0, prefix.length], throwAt: -1, idle: '', parameters: [] });
+  guest.begin(seed, body, notes, inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes);
   guest.start(compiled);
   // Bodies of this mode use timers and sockets, so the event loop turns here; a frame is only waited for while a call is open.
   const turn = () => {

@@ -51,7 +51,7 @@ const compilingHere = (vm) => ({
 
 const PREFIX = '(async()=>{';
 /** A body as it stands, `import` included. */
-const unread = (body) => ({ ok: true, code: `${PREFIX}${body}\n})`, inserts: [0, PREFIX.length], throwAt: -1 });
+const unread = (body) => ({ ok: true, code: `${PREFIX}${body}\n})`, inserts: [0, PREFIX.length], throwAt: -1, idle: '', parameters: [] });
 
 export default (boot) => {
   if (!boot.magic.startsWith('CMTRIAL')) throw new Error('codemode: this bundle only runs attack trials');

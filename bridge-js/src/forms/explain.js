@@ -3,6 +3,7 @@
 import { Parser } from 'acorn';
 import { OPTIONS, PREFIX, SUFFIX } from './parse.js';
 import { placeAt } from './lines.js';
+import { hashAt, jsxAt, namedCharacter, slipAt } from './slips.js';
 
 const CLOSES = { ')': '(', ']': '[', '}': '{' };
 
@@ -47,7 +48,14 @@ const endsValue = (token) => (/^(?:name|num|string|regexp|`)$/.test(token.kind) 
 
 /** The parser's words where they are its own jargon. */
 const clearer = (message) =>
-  message.replace(/^Unsyntactic (break|continue)$/, '$1 stands outside of a loop').replace(/^'import' and 'export' may appear.*/, 'Unexpected token');
+  message
+    .replace(/^Unsyntactic (break|continue)$/, '$1 stands outside of a loop')
+    .replace(/^'import' and 'export' may appear.*/, 'Unexpected token')
+    .replace(/^Assigning to rvalue$/, 'the left side of an assignment must be a variable or a property');
+
+const ESCAPED = 'a backslash stands outside of a string: the text was escaped once too often; send line breaks and quotes as they are';
+const NOT_ASYNC = 'await stands in a function that is not async; write `async` before that function';
+const NO_JSX = 'this looks like JSX, there is none here: give text or data';
 
 const isLoose = (message) => /^(?:Unexpected token|Unexpected keyword|Unexpected identifier|Unexpected character)/.test(message);
 
@@ -58,7 +66,13 @@ const placed = (text, token) => `'${token.text}' of line ${placeAt(text, token.s
  * where that reading came furthest.
  */
 export const explainSyntax = (text, told, pos, typed) => {
-  const message = clearer(told);
+  const markup = jsxAt(text, pos);
+  if (markup >= 0) return { message: `Unexpected token '<': ${NO_JSX}`, pos: markup };
+  const backslash = text[pos] === '\\' ? pos : text[pos - 1] === '\\' ? pos - 1 : -1;
+  if (backslash >= 0 && /^Expecting Unicode escape sequence|^Unexpected/.test(told)) return { message: `Unexpected character '\\': ${ESCAPED}`, pos: backslash };
+  const hash = hashAt(text, pos);
+  if (hash >= 0) return { message: "Unexpected character '#': a comment begins with `//`, not with #", pos: hash, brief: "Unexpected character '#'" };
+  const message = clearer(told).replace(/^Unexpected character '.*'$/s, (whole) => (namedCharacter(text, pos) === '' ? whole : `Unexpected character ${namedCharacter(text, pos)}`));
   const meant = quotesOf(text, pos);
   if (meant !== '') return { message: `${message}; ${meant}`, pos };
   const unfinished = /^Unterminated (template|string|comment|regular)/.exec(message);
@@ -76,8 +90,11 @@ export const explainSyntax = (text, told, pos, typed) => {
   const before = tokens[tokens.length - 1];
   const here = shown(text, pos);
   const what = /^Unexpected token$/.test(message) && here !== '' ? `Unexpected token ${here}` : message;
+  const slip = slipAt(text, pos, tokens, open);
+  if (slip !== '') return { message: `${what}: ${slip}`, pos, brief: what };
+  if (before?.text === 'for' && text.startsWith('await', pos)) return { message: `${what}: ${NOT_ASYNC}`, pos, brief: what };
   if (before?.text === 'await' && /^[\w$"'`[({!]/.test(text.slice(pos))) {
-    return { message: `${what}: await stands in a function that is not async; write \`async\` before that function`, pos, brief: what };
+    return { message: `${what}: ${NOT_ASYNC}`, pos, brief: what };
   }
   const closer = text[pos];
   if (CLOSES[closer] !== undefined && open !== undefined && CLOSES[closer] !== open.text.slice(-1)) {
@@ -99,6 +116,6 @@ const quotesOf = (text, pos) => {
   if ('“”„«»'.includes(c)) return 'use the plain quote "';
   if ('‘’‚'.includes(c)) return "use the plain quote '";
   if ('–—−'.includes(c)) return 'use the plain minus -';
-  if ('\u200b\u200c\u200d\u2060'.includes(c)) return 'there is an invisible character; delete it';
+  if (namedCharacter(text, pos) !== '' && !/\s/.test(c)) return 'there is an invisible character; delete it';
   return '';
 };

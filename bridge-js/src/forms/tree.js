@@ -60,6 +60,28 @@ export const hasFenceTemplate = (tree) => {
   return found;
 };
 
+/** True when a template stands around the position. */
+export const isInTemplate = (tree, position) => {
+  let found = false;
+  walk(tree, (node) => {
+    if (node.type === 'TemplateLiteral' && node.start < position && position < node.end) found = true;
+    return !found;
+  });
+  return found;
+};
+
+/** Names used as values, names of properties and texts of strings: whatever of a tree could mean a name. */
+export const namesIn = (tree, isSkipped = () => false) => {
+  const names = new Set();
+  walk(tree, (node) => {
+    if (isSkipped(node)) return false;
+    if (node.type === 'Identifier') names.add(node.name);
+    else if (node.type === 'Literal' && typeof node.value === 'string') names.add(node.value);
+    return true;
+  });
+  return names;
+};
+
 /** Position of the only `throw` whose value is plainly no Error, or -1. */
 export const bareThrow = (tree) => {
   const found = [];
@@ -69,6 +91,8 @@ export const bareThrow = (tree) => {
   });
   return found.length === 1 ? found[0] : -1;
 };
+
+export const isFunction = (node) => node?.type === 'ArrowFunctionExpression' || node?.type === 'FunctionExpression';
 
 /** How often a name is used as an identifier; its declaration counts too, property names do not. */
 export const countUses = (tree, name) => {

@@ -2,7 +2,7 @@
 // properties, decorators) is refused by name. The plug-in is only loaded when plain parsing has failed.
 import { Parser } from 'acorn';
 import { OPTIONS } from './parse.js';
-import { walk } from './tree.js';
+import { namesIn, walk } from './tree.js';
 
 let TypeScriptParser = null;
 
@@ -14,7 +14,7 @@ const load = () => {
 
 /** The tree of a text with types and `export`s. Throws acorn's SyntaxError. */
 export const parseTypeScript = (text, onToken) =>
-  load().parse(text, { ...OPTIONS, sourceType: /\b(?:export|import\s+type)\b/.test(text) ? 'module' : 'script', locations: true, onToken });
+  load().parse(text, { ...OPTIONS, sourceType: /\bexport\b|\bimport\s+type\b|\bimport\s*\{[^}]*\btype\s/.test(text) ? 'module' : 'script', locations: true, onToken });
 
 /** A TypeScript construct that has no JavaScript beneath it. */
 export class Unsupported extends Error {
@@ -54,6 +54,7 @@ class Eraser {
     this.ends = openEnds(tree, text);
     this.inserts = [];
     this.defaultExport = null;
+    this.isCalled = true;
   }
 
   blank(start, end, asStatement = false) {
@@ -149,8 +150,9 @@ const nodes = {
     return true;
   },
   ImportDeclaration(e, node) {
-    // `import type` names types alone: nothing is left of it. Any other import stays, and is refused.
-    if (node.importKind !== 'type') return true;
+    // Where types alone are named nothing is left of an import. Any other stays, and is refused.
+    const named = node.specifiers ?? [];
+    if (node.importKind !== 'type' && !(named.length > 0 && named.every((one) => one.importKind === 'type'))) return true;
     e.blank(node.start, node.end, true);
     return false;
   },
@@ -171,6 +173,7 @@ const nodes = {
       e.defaultExport = declaration.id.name;
       return true;
     }
+    if (declaration.type === 'ClassDeclaration') e.isCalled = false;
     // As long as `export default`, so that no column moves.
     e.blank(node.start, node.start + names);
     for (let i = 0; i < 14; i++) e.chars[node.start + i] = 'var $$export ='[i];
@@ -205,8 +208,11 @@ const functionTypes = (e, node) => {
   }
 };
 
+/** The names in a tree, those of its types left out. */
+export const namesOfValues = (tree) => namesIn(tree, (node) => isType(node) && wrappers[node.type] === undefined);
+
 /**
- * The text with types blanked, the text to insert (pairs of position and text) and the name that holds a default export, if there is one.
+ * The text with types blanked, the text to insert (pairs of position and text) and the name that holds a default export, if there is one; `isCalled`: not a class.
  * Throws `Unsupported`.
  */
 export const eraseTypes = (text, tree) => {
@@ -230,5 +236,5 @@ export const eraseTypes = (text, tree) => {
     const visit = nodes[node.type];
     return visit === undefined ? true : visit(e, node) !== false;
   });
-  return { text: e.chars.join(''), inserts: e.inserts, defaultExport: e.defaultExport };
+  return { text: e.chars.join(''), inserts: e.inserts, defaultExport: e.defaultExport, isCalled: e.isCalled };
 };

@@ -1,21 +1,27 @@
 // openclaw.tools.search, describe, call: each a request on the wire and a promise of this realm.
 import {
-  ErrorCtor, MapCtor, PromiseCtor, TypeErrorCtor, floor, freeze, hasOwn, jsonParse, mapDelete, mapGet, mapSet, numberIsFinite, setPrototypeOf,
+  ErrorCtor, MapCtor, PromiseCtor, TypeErrorCtor, floor, freeze, hasOwn, isArray, jsonParse, mapDelete, mapGet, mapSet, numberIsFinite, setPrototypeOf,
 } from './primordials.js';
 import { bytes, send } from './host.js';
 import { encodeArguments } from './encode.js';
 import { failedCall } from './errors.js';
+import { hints } from './hints.js';
 import { cutOff, limits, run } from './state.js';
-import { kindOf, quote } from './text.js';
+import { isArraySafely, kindOf, quote } from './text.js';
 
 /** Refusals of the supervisor after the last allowed request; it ends the run itself before this many. */
 const REFUSALS = 1024;
+
+/** A query longer than this is not shown in an advice. */
+const MAX_SHOWN = 80;
 
 class Request {
   id = 0;
   method;
   params;
   toolId;
+  /** Of a search: what it was for, as it can be shown. */
+  query = '';
   resolve = null;
   reject = null;
   /** Made when the call was made: its stack names the line of the body. */
@@ -101,6 +107,7 @@ export const onFrame = (text) => {
   pump();
   if (hasOwn(message, 'result')) {
     const resolve = request.resolve;
+    if (request.query !== '' && isArray(message.result) && message.result.length === 0) hints.emptySearch = request.query;
     resolve(message.result);
   } else {
     const error = message.error;
@@ -152,7 +159,9 @@ const methods = {
       const limit = limitOf(options);
       const text = quote(query);
       if (tooLong(text)) return tooLarge(undefined, bytes(text));
-      return promiseOf(new Request('search', limit === undefined ? `{"query":${text}}` : `{"query":${text},"limit":${limit}}`, undefined));
+      const request = new Request('search', limit === undefined ? `{"query":${text}}` : `{"query":${text},"limit":${limit}}`, undefined);
+      request.query = text.length > MAX_SHOWN ? 'that text' : text;
+      return promiseOf(request);
     } catch (error) {
       return rejected(error);
     }
@@ -177,7 +186,9 @@ const methods = {
         if (coded.over) return tooLarge(id, coded.cut ? `more than ${coded.size}` : coded.size);
         json = coded.text;
         if (json[0] !== '{') {
-          return rejected(new TypeErrorCtor(`openclaw.tools.call(id, args): args must be a plain object, got ${kindOf(args)}`));
+          const how = typeof args === 'string' ? 'pass the object itself, not its JSON text' : 'arguments go by their names: { name: value }';
+          const kind = typeof args === 'object' && !isArraySafely(args) ? 'an object that is no record as JSON' : kindOf(args);
+          return rejected(new TypeErrorCtor(`openclaw.tools.call(id, args): args must be a plain object, got ${kind}; ${how}`));
         }
         if (tooLong(json)) return tooLarge(id, bytes(json));
         // A getter among the arguments may have ended the run.

@@ -2,11 +2,15 @@
 import { ErrorProto, NumberCtor, freeze, isPrototypeOf, stringIndexOf, stringSlice, parseInteger, symbolDescription } from './primordials.js';
 import { bytes, send } from './host.js';
 import { encodeValue, functionName } from './encode.js';
+import { fieldsOf } from './errors.js';
 import { cutMiddle, quote, readSafely, textOf } from './text.js';
 import { cutOff, limits, run } from './state.js';
 
 /** JSON text of one logged thing is made up to this length and then cut: an entry keeps far less. */
 const MAX_ITEM = 1 << 20;
+
+/** The same for the fields of a logged error. */
+const MAX_FIELDS = 4096;
 
 const show = (value) => {
   switch (typeof value) {
@@ -31,8 +35,10 @@ const showObject = (value) => {
   try {
     if (isPrototypeOf(ErrorProto, value)) {
       const stack = readSafely(value, 'stack', undefined);
-      if (typeof stack === 'string' && stack !== '') return stack;
-      return `${textOf(readSafely(value, 'name', 'Error'), 'Error')}: ${textOf(readSafely(value, 'message', ''), '')}`;
+      const told = typeof stack === 'string' && stack !== '' ? stack : `${textOf(readSafely(value, 'name', 'Error'), 'Error')}: ${textOf(readSafely(value, 'message', ''), '')}`;
+      // What the stack does not tell: code, cause, errors under it.
+      const fields = fieldsOf(value, MAX_FIELDS);
+      return fields === 'null' ? told : `${told}\n    ${fields}`;
     }
     const coded = encodeValue(value, MAX_ITEM);
     return coded.over ? `[${coded.cut ? 'more than ' : ''}${coded.size} bytes of JSON, too much to log]` : coded.text;

@@ -4,7 +4,7 @@ import {
   arrayBufferBytes, bigintText, bigintValue, booleanValue, dataViewBuffer, dataViewBytes, dataViewOffset, dateIso, dateTime, ErrorProto,
   getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isPrototypeOf, isRegExp, keys, mapForEach, mapSize, numberIsFinite, numberValue, ObjectProto, regexpText,
   setForEach, setPrototypeOf, setSize, stringSlice, stringValue, symbolDescription, typedArrayBuffer, typedArrayBytes, typedArrayLength, typedArrayOffset,
-  typedArrayTag, Uint8ArrayCtor,
+  typedArrayTag, Uint8ArrayCtor, AsyncIteratorProto, IteratorProto, isView, symbolText, symbolValue, weakHas, weakSetHas,
 } from './primordials.js';
 import { FULFILLED, PENDING, bytes, promiseState } from './host.js';
 import { claimName, namesInUse, uniqueName } from './names.js';
@@ -30,7 +30,9 @@ let promises = 0;
 
 /** Beyond the limit the text is counted and no longer kept, so that an error can name the size; this is where counting ends. */
 const COUNT_FACTOR = 16;
-const MAX_STEPS = 4_000_000;
+
+/** Each thing looked at takes a unit of text at least, so that this many more than the limit has units are more than fit: then nobody counts on. */
+const MARGIN = 16;
 
 const put = (piece) => {
   out += piece;
@@ -128,10 +130,7 @@ export const functionName = (value) => {
 };
 
 const write = (value, at) => {
-  if (++steps > MAX_STEPS) {
-    seen += limit + 1;
-    throw STOP;
-  }
+  if (++steps > limit + MARGIN) throw STOP;
   if (value === null) return put('null');
   if (typeof value !== 'object') return writePrimitive(value, at);
   for (let p = at.up; p !== null; p = p.up) {
@@ -308,8 +307,25 @@ const writeSpecial = (value, at) => {
     if (strict) refuse(at, 'a regular expression');
     return put(quote(pattern));
   }
+  if (brand(symbolText, value) !== undefined) return writePrimitive(symbolValue(value), at);
+  const hidden = hiddenKind(value);
+  if (hidden !== '') return strict ? refuse(at, hidden) : unreadable(hidden, at);
   // An instance of a class: its own enumerable fields, as in JSON.
   return writeRecord(value, at);
+};
+
+/** What holds something and shows none of it, in words, or ''. An instance of a class without fields is none of these: nothing built in names its kind. */
+const hiddenKind = (value) => {
+  const isIterator = isPrototypeOf(IteratorProto, value);
+  if (!isIterator && !isPrototypeOf(AsyncIteratorProto, value) && brand(weakMapProbe, value) === undefined && brand(weakSetProbe, value) === undefined && !isView(value)) return '';
+  try {
+    if (keys(value).length > 0) return '';
+  } catch {
+    return '';
+  }
+  if (isIterator) return 'an iterator, or a generator that has not run (use Array.from(it))';
+  if (isPrototypeOf(AsyncIteratorProto, value)) return 'an async generator that has not run (use for await)';
+  return isView(value) ? 'a view beyond the end of its buffer' : 'a weak collection, which cannot be listed';
 };
 
 const regexpSource = (value) => (isRegExp(value) === undefined ? undefined : textOf(regexpText(value), undefined));
@@ -371,6 +387,10 @@ const writeOwn = (value, key, at) => {
   put(`,"${key}":`);
   writeProperty(value, key, at, new Place(key, at, 2));
 };
+
+const PROBE = {};
+const weakMapProbe = (value) => weakHas(value, PROBE);
+const weakSetProbe = (value) => weakSetHas(value, PROBE);
 
 const isRefusal = (error) => typeof error === 'object' && error !== null && getPrototypeOf(error) === Refusal.prototype;
 

@@ -1,11 +1,11 @@
 // The error of an answer, made from whatever a body threw. Reading it may run the body's code once more, and none of it may throw out of here.
 import {
-  ErrorProto, RangeErrorCtor, WeakMapCtor, isPrototypeOf, keys, hasOwn, stringIndexOf, stringSlice, weakHas, weakSet, weakGet, defineProperty,
+  ErrorProto, RangeErrorCtor, WeakMapCtor, isPrototypeOf, keys, hasOwn, stringIndexOf, stringSlice, weakHas, weakSet, weakGet, defineProperty, regexpExec,
 } from './primordials.js';
 import { adviceFor, endsWith, missingName } from './advice.js';
 import { encodeValue } from './encode.js';
 import { placeOf, placeOfBareThrow, placeOfName, source } from './stack.js';
-import { quote, readSafely, textOf } from './text.js';
+import { isArraySafely, quote, readSafely, textOf } from './text.js';
 
 const MAX_MESSAGE = 16_384;
 const MAX_STACK = 16_384;
@@ -52,7 +52,7 @@ const encodeSafely = (value, most) => {
 const HIDDEN = ['cause', 'errors', 'error', 'suppressed'];
 
 /** Own fields of an error (`code`, `data`, `cause`, `errors` ...) as JSON text, or 'null'. */
-const fieldsOf = (error) => {
+export const fieldsOf = (error, most) => {
   try {
     const names = keys(error);
     const picked = {};
@@ -68,7 +68,7 @@ const fieldsOf = (error) => {
       shown(picked, HIDDEN[i], readSafely(error, HIDDEN[i], null));
       any = true;
     }
-    return any ? (encodeSafely(picked, MAX_DATA) ?? TOO_MUCH) : 'null';
+    return any ? (encodeSafely(picked, most) ?? `{"$unreadable":"more than ${most} bytes of JSON, or it cannot be read"}`) : 'null';
   } catch {
     return 'null';
   }
@@ -79,6 +79,23 @@ const clip = (text, most) => (text.length > most ? `${stringSlice(text, 0, most)
 const isAllocationFailure = (error, message) =>
   isPrototypeOf(RangeErrorCtor.prototype, error) && (message === 'Array buffer allocation failed' || endsWith(message, 'Out of memory'));
 
+/** `new Function` and its like: V8 names their place, and the start of the function for `eval`. */
+const isCodeMaker = (text, offset) => regexpExec(/^(?:new\b|Function\b|\w*Function\()/, stringSlice(text, offset, offset + 40)) !== null;
+
+/** What the failures under an AggregateError were, as far as one line tells. */
+const failuresOf = (error) => {
+  try {
+    if (!hasOwn(error, 'errors')) return '';
+    const { errors } = error;
+    if (!isArraySafely(errors) || !(errors.length > 0)) return '';
+    const first = errors[0];
+    const text = isError(first) ? textOf(readSafely(first, 'message', ''), '') : textOf(first, '');
+    return text === '' ? '' : `the first of ${errors.length}: ${clip(text, 400)}`;
+  } catch {
+    return '';
+  }
+};
+
 /** `{code, name, message, stack, place, data}` of a thrown value; `data` is JSON text. */
 export const describeThrown = (thrown, code) => {
   if (!isError(thrown)) return describeOther(thrown, code);
@@ -87,10 +104,11 @@ export const describeThrown = (thrown, code) => {
   const stack = readSafely(thrown, 'stack', undefined);
   let place = placeOf(thrown);
   const missing = missingName(name, message);
-  const exact = missing === '' || place === undefined ? place : placeOfName(place, missing);
+  const sought = name === 'EvalError' && place !== undefined && !isCodeMaker(source(), place.offset) ? 'eval' : missing;
+  const exact = sought === '' || place === undefined ? place : placeOfName(place, sought);
   const told = typeof stack === 'string' ? clip(exact === place ? stack : moved(stack, place, exact), MAX_STACK) : undefined;
   place = exact;
-  const habit = adviceFor(name, message, source(), place === undefined ? -1 : place.offset);
+  const habit = failuresOf(thrown) || adviceFor(name, message, source(), place === undefined ? -1 : place.offset);
   const advice = habit === '' && code === 'unhandled_rejection' ? UNHANDLED : habit;
   let verdict = code;
   if (isAllocationFailure(thrown, message)) verdict = 'memory_limit';
@@ -99,10 +117,10 @@ export const describeThrown = (thrown, code) => {
     __proto__: null,
     code: verdict,
     name: clip(name, 200),
-    message: clip(advice === '' ? message : `${message}; ${advice}`, MAX_MESSAGE),
+    message: clip(advice === '' ? message : `${endsWith(message, '.') ? stringSlice(message, 0, message.length - 1) : message}; ${advice}`, MAX_MESSAGE),
     stack: told,
     place,
-    data: fieldsOf(thrown),
+    data: fieldsOf(thrown, MAX_DATA),
   };
 };
 

@@ -8,6 +8,10 @@ export const uncurry = bind.bind(call);
 export const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
 export const { freeze, keys, hasOwn } = Object;
 export const { isArray } = Array;
+export const { isView } = ArrayBuffer;
+export const IteratorProto = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
+// From a generator's own prototype up: that of all generators, then that of all iterators.
+export const AsyncIteratorProto = Object.getPrototypeOf(Object.getPrototypeOf((async function* () {}).prototype));
 export const { parse: jsonParse, stringify: jsonStringify } = JSON;
 export const { isFinite: numberIsFinite, isSafeInteger } = Number;
 export const { floor } = Math;
@@ -35,6 +39,7 @@ export const mapForEach = uncurry(Map.prototype.forEach);
 export const setForEach = uncurry(Set.prototype.forEach);
 export const weakGet = uncurry(WeakMap.prototype.get);
 export const weakSet = uncurry(WeakMap.prototype.set);
+export const weakSetHas = uncurry(WeakSet.prototype.has);
 export const weakHas = uncurry(WeakMap.prototype.has);
 
 export const stringSlice = uncurry(String.prototype.slice);
@@ -47,6 +52,8 @@ export const dateTime = uncurry(Date.prototype.getTime);
 export const dateIso = uncurry(Date.prototype.toISOString);
 export const regexpText = uncurry(RegExp.prototype.toString);
 export const symbolDescription = uncurry(Object.getOwnPropertyDescriptor(Symbol.prototype, 'description').get);
+export const symbolText = uncurry(Symbol.prototype.toString);
+export const symbolValue = uncurry(Symbol.prototype.valueOf);
 export const numberValue = uncurry(Number.prototype.valueOf);
 export const stringValue = uncurry(String.prototype.valueOf);
 export const booleanValue = uncurry(Boolean.prototype.valueOf);

@@ -1,9 +1,10 @@
 // The life of one run, as the main realm drives it: `begin`, `start` with the compiled body, then `poll` after every time the micro-tasks are drained.
-import { PromiseCtor, defineProperty, regexpExec } from './primordials.js';
+import { PromiseCtor, defineProperty, jsonParse, regexpExec, stringIndexOf } from './primordials.js';
 import { bytes } from './host.js';
 import { resetCalls } from './calls.js';
 import { writeEntry } from './console.js';
-import { adviceForNothing } from './advice.js';
+import { adviceForNothing, adviceForTrace } from './advice.js';
+import { setHints } from './hints.js';
 import { encodeValue, valueTypeOf } from './encode.js';
 import { describeThrown, errorText, plainError } from './errors.js';
 import { seedRandom } from './random.js';
@@ -20,12 +21,15 @@ let outcome;
 
 const NOTHING = /(?:)/;
 
-export const begin = (seed, original, inserts, throwAt, inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes) => {
+/** `notes`: JSON text of what reading the body has shown (see `forms`). */
+export const begin = (seed, original, notes, inFlight, requests, argsBytes, valueBytes, consoleEntryBytes, consoleFloodBytes) => {
   resetState();
   resetCalls();
   forgetRejections();
   seedRandom(seed);
+  const { inserts, throwAt, idle, parameters } = jsonParse(notes);
   setSource(original, inserts, throwAt);
+  setHints(idle, parameters);
   limits.inFlight = inFlight;
   limits.requests = requests;
   limits.argsBytes = argsBytes;
@@ -114,10 +118,24 @@ const answer = () => {
   if (coded.promises > 0) {
     const are = coded.promises === 1 ? 'a promise that has' : `${coded.promises} promises that have`;
     writeEntry('warn', `the returned value holds ${are} no value; await each, several at once with Promise.all, and return what they give`, 0);
-  } else if (outcome === undefined && run.nextId > 1) {
-    const forgotten = adviceForNothing(source());
-    if (forgotten !== '') writeEntry('warn', `the body returned nothing; ${forgotten}`, 0);
+  } else {
+    const told = remark(coded.text);
+    if (told !== '') writeEntry('warn', told, 0);
   }
   sendAnswer(`"result":{"value":${coded.text},"valueType":"${type}"}`);
 };
 
+/** What a caller who looks at a value alone could not see, or ''. */
+const remark = (text) => {
+  if (outcome === undefined) {
+    const forgotten = adviceForNothing(source(), run.nextId > 1, run.consoleBytes > 0);
+    return forgotten === '' ? '' : `the body returned nothing; ${forgotten}`;
+  }
+  if (typeof outcome === 'function') return 'the body returned a function or class, and nobody calls it; call it and return what it gives';
+  // A promise that was made a text, or JSON.
+  if (run.nextId > 1 && (stringIndexOf(text, '[object Promise]') >= 0 || stringIndexOf(text, '{}') >= 0)) {
+    const forgotten = adviceForTrace(source());
+    return forgotten === '' ? '' : `the returned value looks like a promise that was made a text; ${forgotten}`;
+  }
+  return '';
+};

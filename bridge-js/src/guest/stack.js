@@ -1,7 +1,7 @@
 // Stack texts of the whole isolate. Node's own formatter is host JavaScript that V8 calls under a body; this one takes its place. It is of this realm, so
 // whatever goes wrong in it - also at the stack limit - goes wrong with an error of this realm. Call sites never leave this file.
 import {
-  ErrorCtor, ErrorProto, WeakMapCtor, getPrototypeOf, jsonParse, stringIndexOf, stringSlice, charCodeAt, uncurry, weakGet, weakSet,
+  ErrorCtor, ErrorProto, WeakMapCtor, getPrototypeOf, stringIndexOf, stringSlice, charCodeAt, uncurry, weakGet, weakSet,
 } from './primordials.js';
 
 export const BODY_FILE = 'body.js';
@@ -33,10 +33,10 @@ let places = new WeakMapCtor();
 /** Position of the one `throw` of something that is no Error, or -1: such a value carries no stack. */
 let bareThrow = -1;
 
-export const setSource = (text, insertsJson, throwAt) => {
+export const setSource = (text, puts, throwAt) => {
   bareThrow = throwAt;
   original = text;
-  inserts = jsonParse(insertsJson);
+  inserts = puts;
   insertCount = inserts.length;
   places = new WeakMapCtor();
 };

@@ -37,8 +37,7 @@ export const makeConversation = (take, frames, realm, read = prepare) => {
     guest.begin(
       seed,
       body,
-      toJson(ready.inserts),
-      ready.throwAt,
+      toJson({ inserts: ready.inserts, throwAt: ready.throwAt, idle: ready.idle, parameters: ready.parameters }),
       limits.inFlight,
       limits.requests,
       limits.argsBytes,

@@ -10,7 +10,7 @@ const SIDE: usize = 34;
 
 /// The excerpt, or nothing when there is no such line. The place is the child's claim, so it may lie outside.
 pub(super) fn excerpt(body: &str, line: u64, column: u64, paint: Paint) -> Option<String> {
-    let source = body.strip_prefix('\u{feff}').unwrap_or(body).lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+    let source = line_of(body.strip_prefix('\u{feff}').unwrap_or(body), usize::try_from(line).ok()?.checked_sub(1)?)?;
     let letters: Vec<char> = source.chars().collect();
     let at = place(&letters, usize::try_from(column).ok()?);
     let from = back(&letters[..at]);
@@ -22,6 +22,11 @@ pub(super) fn excerpt(body: &str, line: u64, column: u64, paint: Paint) -> Optio
     let bar = paint.aside("|");
     let indent = " ".repeat(lead.chars().map(width).sum());
     Some(format!(" {gutter} {bar}\n {} {bar} {lead}{rest}\n {gutter} {bar} {indent}{}\n", paint.aside(&line.to_string()), paint.error("^")))
+}
+
+/// Line `at`, from 0; lines end where the child counts them to end: at `\n`, `\r\n` and a lone `\r`.
+fn line_of(body: &str, at: usize) -> Option<&str> {
+    body.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r')).nth(at)
 }
 
 /// Columns count UTF-16 units, as JavaScript does.
@@ -61,6 +66,12 @@ mod tests {
     fn the_mark_stands_below_the_place() {
         assert_eq!(shown("const c = null;\r\nreturn c.x;", 2, 10).unwrap(), "   |\n 2 | return c.x;\n   |          ^\n");
         assert_eq!(shown("\u{feff}oops", 1, 1).unwrap(), "   |\n 1 | oops\n   | ^\n");
+    }
+
+    #[test]
+    fn lines_end_where_the_child_counts_them_to_end() {
+        assert_eq!(shown("const c = null;\rreturn c.x;", 2, 10).unwrap(), "   |\n 2 | return c.x;\n   |          ^\n");
+        assert_eq!(shown("a\n\r\n\rb", 4, 1).unwrap(), "   |\n 4 | b\n   | ^\n");
     }
 
     #[test]
