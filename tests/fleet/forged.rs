@@ -206,3 +206,21 @@ fn the_callers_span_goes_along() {
         scene.ends().await;
     });
 }
+
+#[test]
+fn a_call_is_one_question_and_an_unknown_tool_one_more() {
+    alone(async {
+        let mut scene = Scene::open().await;
+        heard(&mut scene.ears).await;
+        let request = rig::request(&ticking("asked", 10, 0), 5_000);
+        assert!(scene.gateway.run(request, Arc::clone(&scene.catalog) as _).await.ok);
+        let said = heard(&mut scene.ears).await;
+        let asked = |method: &str| {
+            let has = |message: &&&Message| message.payload.windows(method.len()).any(|part| part == method.as_bytes());
+            to(&said, "g").iter().filter(has).count()
+        };
+        let questions = ["catalog.call", "catalog.describe", "catalog.search", "approval.request"].map(asked);
+        assert_eq!(questions, [10, 1, 0, 0]);
+        scene.ends().await;
+    });
+}
