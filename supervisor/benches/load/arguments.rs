@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::mix::Bodies;
 use crate::way::WayName;
 
 /// The command line.
@@ -15,18 +16,30 @@ pub struct Arguments {
     pub callers: Vec<usize>,
     /// How they reach a supervisor.
     pub ways: Vec<WayName>,
-    /// How long each of the two measurements of a row takes.
+    /// How long each of the two measurements of a row takes, all rounds together.
     pub each: Duration,
+    /// In so many parts, all rows of a way one after the other each time: what else this machine does meets all of them.
+    pub rounds: usize,
+    /// What well-behaved bodies are like.
+    pub bodies: Bodies,
+    /// No other than those.
+    pub well_behaved: bool,
     /// So many runs one after the other and 8 at a time, in place of all that.
     pub soak: Option<u64>,
     /// A missed target is a failure.
     pub strict: bool,
 }
 
-const USAGE: &str = "usage: load [--node PATH] [--callers N,N,…] [--way library,socket,mcp] [--seconds N] [--soak RUNS] [--strict]";
+const USAGE: &str = "usage: load [--node PATH] [--callers N,N,…] [--way library,socket,mcp] [--seconds N] [--rounds N] [--bodies usual|waiting] [--well-behaved] [--minute] [--soak RUNS] [--strict]";
 
-/// Two measurements of this length in four rows make a minute.
+/// With two measurements of this length in four rows, a way takes one and a half minutes.
 const USUAL_SECONDS: u64 = 7;
+
+/// An odd number has a median.
+const USUAL_ROUNDS: usize = 3;
+
+/// Of `--minute`: with a second before each of its twelve measurements, three ways take a minute.
+const MINUTE: (&[usize], Duration) = (&[8, 128], Duration::from_secs(4));
 
 impl Arguments {
     /// Reads the words after the program's name.
@@ -36,6 +49,9 @@ impl Arguments {
             callers: vec![1, 8, 32, 128],
             ways: vec![WayName::Library],
             each: Duration::from_secs(USUAL_SECONDS),
+            rounds: USUAL_ROUNDS,
+            bodies: Bodies::Usual,
+            well_behaved: false,
             soak: None,
             strict: false,
         };
@@ -47,6 +63,16 @@ impl Arguments {
                 "--callers" => arguments.callers = list(&value()?)?,
                 "--way" => arguments.ways = list(&value()?)?,
                 "--seconds" => arguments.each = Duration::from_secs(number(&value()?)?),
+                "--rounds" => arguments.rounds = usize::try_from(number(&value()?)?).unwrap_or(usize::MAX),
+                "--bodies" => {
+                    let word = value()?;
+                    arguments.bodies = word.parse().map_err(|()| format!("{word}: not understood\n{USAGE}"))?;
+                }
+                "--well-behaved" => arguments.well_behaved = true,
+                "--minute" => {
+                    let (callers, each) = MINUTE;
+                    arguments = Arguments { callers: callers.into(), ways: WayName::ALL.into(), each, rounds: 1, ..arguments };
+                }
                 "--soak" => arguments.soak = Some(number(&value()?)?),
                 "--strict" => arguments.strict = true,
                 // Cargo says so to every benchmark.

@@ -1,8 +1,9 @@
-//! What happens under load: `cargo bench --bench load -- [--node PATH] [--callers 1,8,32,128] [--way library,socket,mcp] [--seconds N] [--strict]`, and the long way:
-//! `cargo bench --bench load -- --soak RUNS`.
+//! What happens under load: `cargo bench --bench load -- [--node PATH] [--callers 1,8,32,128] [--way library,socket,mcp] [--seconds N] [--rounds N]
+//! [--bodies usual|waiting] [--well-behaved] [--strict]`, all ways in a minute: `cargo bench --bench load -- --minute`, and the long way:
+//! `cargo bench --bench load -- --soak RUNS`. Which figure comes from which, and how to read them: `docs/load.md`.
 //!
-//! Each caller does the next piece of work as soon as the last one is over. A row is measured twice, side by side in time: with well-behaved bodies alone, and
-//! with one in ten hostile. What is judged: no throughput is lost with callers, and whoever behaves hardly notices who does not. Every outcome is checked.
+//! Each caller does the next piece of work as soon as the last one is over. A row is measured twice: with well-behaved bodies alone, and
+//! with one in ten hostile; all rows in turn, several rounds of it, so that rates can be compared round by round. What is judged: no throughput is lost with callers, and whoever behaves hardly notices who does not. Every outcome is checked.
 
 mod arguments;
 #[path = "../side_by_side/figures.rs"]
@@ -11,6 +12,7 @@ mod lanes;
 mod mix;
 mod process;
 mod soak;
+mod spent;
 mod verdicts;
 mod way;
 

@@ -1,5 +1,7 @@
 //! What callers ask for.
 
+use std::str::FromStr;
+
 use codemode::{Limit, RunLimits};
 
 /// A body, its limits, and what it has to come to.
@@ -77,24 +79,53 @@ const FORGER: Piece = hostile(
     &["body_error"],
 );
 
+/// It uses a millisecond of a processor and waits a hundred times as long.
+const WAIT: Piece = good("a slow tool", r#"return (await openclaw.tools.call("demo:slow", { ms: 100 })).done"#, "100");
+
+/// Which well-behaved bodies there are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Bodies {
+    /// Short ones, most of which ask tools in memory.
+    Usual,
+    /// All wait for a tool.
+    Waiting,
+}
+
+impl FromStr for Bodies {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "usual" => Ok(Bodies::Usual),
+            "waiting" => Ok(Bodies::Waiting),
+            _ => Err(()),
+        }
+    }
+}
+
 /// The pieces of one caller, in an order of its own.
 #[derive(Debug)]
 pub struct Pieces {
     state: u64,
+    bodies: Bodies,
     with_hostile: bool,
 }
 
 impl Pieces {
     /// Of the caller with this number.
-    pub fn of(caller: usize, with_hostile: bool) -> Pieces {
-        Pieces { state: caller as u64 + 1, with_hostile }
+    pub fn of(caller: usize, bodies: Bodies, with_hostile: bool) -> Pieces {
+        Pieces { state: caller as u64 + 1, bodies, with_hostile }
     }
 
     /// The next one, and whether it behaves.
     pub fn next(&mut self) -> (Piece, bool) {
         let hostile = self.draw().is_multiple_of(HOSTILE_EVERY) && self.with_hostile;
         let which = self.draw() as usize;
-        if hostile { (HOSTILE[which % HOSTILE.len()], false) } else { (GOOD[which % GOOD.len()], true) }
+        match self.bodies {
+            _ if hostile => (HOSTILE[which % HOSTILE.len()], false),
+            Bodies::Usual => (GOOD[which % GOOD.len()], true),
+            Bodies::Waiting => (WAIT, true),
+        }
     }
 
     /// SplitMix64: the same order in every run of the benchmark.

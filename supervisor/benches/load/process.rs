@@ -28,17 +28,18 @@ impl Holdings {
             value.split_ascii_whitespace().next().and_then(|word| word.parse::<u64>().ok()).expect("a number")
         };
         let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).expect("the process is ours").count();
-        Holdings { rss_kib: field("VmRSS:"), threads: field("Threads:"), descriptors, children: children(pid) }
+        Holdings { rss_kib: field("VmRSS:"), threads: field("Threads:"), descriptors, children: children(pid).len() }
     }
 }
 
-fn children(of: u32) -> usize {
+/// The children of a process, those that wait to be reaped among them.
+pub fn children(of: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("/proc is there").flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     // One that is gone by now does not count.
-    let parent = |pid: i32| -> Option<u32> {
+    let parent = |pid: u32| -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
     };
-    pids.filter(|pid| parent(*pid) == Some(of)).count()
+    pids.filter(|pid| parent(*pid) == Some(of)).collect()
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use crate::arguments::Arguments;
-use crate::mix::Pieces;
+use crate::mix::{Bodies, Pieces};
 use crate::process::Holdings;
 use crate::way::{Way, WayName};
 
@@ -58,7 +58,7 @@ async fn some(way: &Way, runs: u64) {
     for lane in 0..LANES {
         let (way, left) = (way.clone(), Arc::clone(&left));
         lanes.spawn(async move {
-            let mut pieces = Pieces::of(lane, false);
+            let mut pieces = Pieces::of(lane, Bodies::Usual, false);
             let one_more = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
             while one_more() {
                 let (piece, _) = pieces.next();

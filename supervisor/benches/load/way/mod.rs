@@ -25,6 +25,11 @@ pub enum WayName {
     Socket,
 }
 
+impl WayName {
+    /// All of them.
+    pub const ALL: [WayName; 3] = [WayName::Library, WayName::Socket, WayName::Mcp];
+}
+
 impl FromStr for WayName {
     type Err = ();
 

@@ -117,9 +117,13 @@ async fn hear(mut read: OwnedReadHalf, said: mpsc::UnboundedSender<Value>, ends:
                 let _ = waiting.map(|waiting| waiting.send(message["params"]["report"].take()));
             }
             Some(method @ ("catalog.search" | "catalog.describe" | "catalog.call")) => {
-                let result = answer(&catalog, method, &message["params"]).await;
-                // Likewise.
-                let _ = said.send(json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+                let (catalog, said, method) = (Arc::clone(&catalog), said.clone(), method.to_owned());
+                // A slow tool keeps nobody from hearing.
+                tokio::spawn(async move {
+                    let result = answer(&catalog, &method, &message["params"]).await;
+                    // Likewise.
+                    let _ = said.send(json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+                });
             }
             Some("goodbye") => panic!("{message}"),
             _ => assert!(message.get("error").is_none(), "{message}"),
