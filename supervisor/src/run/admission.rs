@@ -3,7 +3,7 @@
 //! A caller that starts runs faster than they end is told so, by name and at once. Nothing piles up without a bound: neither processes nor bodies in memory.
 //!
 //! Most bodies are over in a few milliseconds, and more of them at once than the processors can serve only makes all of them late. So of the runs that are let in a
-//! few begin at a time; one that goes on longer, which waits for tools or people or computes, is in nobody's way to begin.
+//! few begin at a time; one that waits for a tool or a person, or goes on for long, is in nobody's way to begin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
 /// Runs that begin at once, for each processor: while one child ends another runs and a third is made.
 const BEGINNING_EACH: usize = 4;
@@ -85,14 +85,36 @@ pub(crate) struct Place {
 
 impl Place {
     /// Waits for this run's turn.
-    pub(crate) async fn turn(&mut self) {
+    pub(crate) async fn turn(&mut self) -> Beginning {
         // Nobody closes the semaphores.
         self.turn = Arc::clone(&self.turns).acquire_owned().await.ok();
         let beginning = Arc::clone(&self.beginnings).acquire_owned().await.ok();
-        self.beginning = Some(tokio::spawn(async move {
+        let beginning = self.beginning.insert(tokio::spawn(async move {
             tokio::time::sleep(BEGINNING).await;
             drop(beginning);
         }));
+        Beginning(beginning.abort_handle())
+    }
+}
+
+/// That a run begins, and others wait for it.
+#[derive(Debug)]
+pub(crate) struct Beginning(AbortHandle);
+
+impl Beginning {
+    /// Lets the next one begin.
+    pub(crate) fn end(&self) {
+        self.0.abort();
+    }
+
+    /// Whether the next one may begin already.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(task: &JoinHandle<()>) -> Beginning {
+        Beginning(task.abort_handle())
     }
 }
 
@@ -147,6 +169,21 @@ mod tests {
         drop(places);
         tokio::task::yield_now().await;
         assert_eq!(door.beginnings.available_permits(), few, "an end gives it back at once");
+    }
+
+    #[tokio::test]
+    async fn who_says_that_it_waits_lets_the_next_one_begin_at_once_and_only_one() {
+        let door = Door::new(Admission::default());
+        let few = door.beginnings.available_permits();
+        let mut places: Vec<Place> = (0..few + 2).map(|_| door.enter().unwrap()).collect();
+        let mut begun = Vec::new();
+        for place in &mut places[..few] {
+            begun.push(place.turn().await);
+        }
+        begun[0].end();
+        timeout(SOON, places[few].turn()).await.expect("it takes the place of the one that waits");
+        assert!(begun[0].is_over() && !begun[1].is_over());
+        assert!(timeout(SOON, places[few + 1].turn()).await.is_err(), "the others still begin");
     }
 
     #[tokio::test]

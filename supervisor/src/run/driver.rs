@@ -13,6 +13,7 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Sleep};
 
+use super::admission::Beginning;
 use super::answer::Answer;
 use super::cut;
 use super::event::RunEvent;
@@ -35,6 +36,10 @@ const NAME_BYTES: usize = 256;
 const DATA_BYTES: usize = 64 * 1024;
 /// Levels around the data of an error: the message, its `error`, its `data`.
 const DATA_ENVELOPE_DEPTH: u32 = 3;
+
+/// A child that sleeps after its run has waited for an answer this long leaves the processors to others. Tools in memory answer within a tenth of it, and then the
+/// body goes on at once.
+const WAITS: Duration = Duration::from_millis(5);
 
 /// The process at the other end, as the loop needs it.
 pub(crate) trait Process: Send {
@@ -79,12 +84,14 @@ pub(crate) struct Ready<P> {
     pub(crate) stream: UnixStream,
     pub(crate) process: P,
     pub(crate) isolation: Isolation,
+    /// Until this is over, another run may have to wait for its beginning.
+    pub(crate) beginning: Option<Beginning>,
 }
 
 impl From<Confined> for Ready<launch::Child> {
     fn from(confined: Confined) -> Self {
         let (stream, process, isolation) = confined.into_parts();
-        Ready { stream, process, isolation }
+        Ready { stream, process, isolation, beginning: None }
     }
 }
 
@@ -115,6 +122,7 @@ pub(crate) async fn drive<P: Process>(setup: Setup, launch: impl Future<Output =
         bridge: None,
         process: None,
         isolation: None,
+        beginning: None,
         run: setup.run,
         limits: setup.limits,
         events: setup.events,
@@ -144,6 +152,7 @@ struct Driver<P> {
     bridge: Option<Bridge>,
     process: Option<P>,
     isolation: Option<Isolation>,
+    beginning: Option<Beginning>,
     run: Run,
     limits: RunLimits,
     events: Option<mpsc::UnboundedSender<RunEvent>>,
@@ -164,6 +173,7 @@ impl<P: Process> Driver<P> {
                 Ok(ready) => {
                     self.bridge = Some(Bridge::new(ready.stream, &self.limits));
                     self.process = Some(ready.process);
+                    self.beginning = ready.beginning;
                     self.tell(RunEvent::Confined(ready.isolation.clone()));
                     self.isolation = Some(ready.isolation);
                     Event::Launched
@@ -182,6 +192,8 @@ impl<P: Process> Driver<P> {
         let mut next_look = None;
         let mut manners = Manners::of(self.now(), self.process.as_ref().and_then(Process::cpu));
         let mut glance = Alarm::new();
+        let mut patience = Alarm::new();
+        let mut waits_at = None;
         while !self.machine.is_over() {
             let deadline = self.deadline();
             if !self.machine.watches_child() {
@@ -189,6 +201,11 @@ impl<P: Process> Driver<P> {
                 watch.forget();
             } else if next_look.is_none() {
                 next_look = Some(Instant::now());
+            }
+            if !self.desk.waits() || self.beginning.as_ref().is_none_or(Beginning::is_over) {
+                waits_at = None;
+            } else if waits_at.is_none() {
+                waits_at = Some(Instant::now() + WAITS);
             }
             let listens = self.machine.listens();
             // What ends a run comes before what keeps it busy, whoever is louder.
@@ -207,6 +224,12 @@ impl<P: Process> Driver<P> {
                     if let Some(process) = &self.process && manners.glance(self.now(), process.cpu()) {
                         process.step_back();
                     }
+                    continue;
+                }
+                () = patience.wait(waits_at) => {
+                    // One that computes meanwhile is asked again as long after.
+                    waits_at = None;
+                    self.let_others_begin();
                     continue;
                 }
                 () = exit_of(self.process.as_mut()), if !exited => {
@@ -229,6 +252,16 @@ impl<P: Process> Driver<P> {
             if left {
                 self.hear_out().await;
             }
+        }
+    }
+
+    /// If the child sleeps.
+    fn let_others_begin(&mut self) {
+        let activity = self.process.as_ref().and_then(Process::activity);
+        if activity.is_some_and(|activity| activity.sleeps)
+            && let Some(beginning) = self.beginning.take()
+        {
+            beginning.end();
         }
     }
 

@@ -184,8 +184,9 @@ impl Supervisor {
             let run = Run { body, seed, limits: limits.wire() };
             let setup = Setup { run, run_id, limits, gate: request.gate, catalog, events, cancel: cancelled };
             let launch = async {
-                place.turn().await;
-                launch(launcher, ahead, limits::order(&limits)).await
+                let beginning = place.turn().await;
+                let ready = launch(launcher, ahead, limits::order(&limits)).await?;
+                Ok(Ready { beginning: Some(beginning), ..ready })
             };
             let report = driver::drive(setup, launch).await;
             let verdict = report.error.as_ref().map_or("ok", |error| error.code.as_str());

@@ -122,6 +122,11 @@ impl Desk {
         self.waiting.spawn(async move { (seq, step.await) });
     }
 
+    /// Whether the run waits for a step that somebody else has to do.
+    pub(crate) fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// What is there without waiting, of what [`Desk::resolve`] has begun.
     pub(crate) fn at_once(&mut self) -> Option<(u64, Outcome)> {
         self.held.is_some().then(|| self.told_or_held()).flatten()

@@ -13,6 +13,8 @@ use crate::launch::{ExitStatus, LauncherKind};
 use crate::run::ledger::CallState;
 use crate::run::report::ErrorCode;
 
+mod beginning;
+
 /// A child of these tests: a task with one end of the socket pair. It is gone when its script is over.
 struct Kid {
     stream: UnixStream,
@@ -65,18 +67,22 @@ fn framed(message: &Value) -> Vec<u8> {
 }
 
 #[derive(Debug)]
-struct Fake(JoinHandle<ExitStatus>, Option<ExitStatus>);
+struct Fake {
+    script: JoinHandle<ExitStatus>,
+    status: Option<ExitStatus>,
+    /// A task, which the kernel knows nothing of: what a test has it say.
+    activity: Option<Activity>,
+}
 
 impl Process for Fake {
     async fn exited(&mut self) {
-        if self.1.is_none() {
-            self.1 = Some((&mut self.0).await.unwrap());
+        if self.status.is_none() {
+            self.status = Some((&mut self.script).await.unwrap());
         }
     }
 
     fn activity(&self) -> Option<Activity> {
-        // A task, which the kernel knows nothing of.
-        None
+        self.activity
     }
 
     fn cpu(&self) -> Option<Duration> {
@@ -88,8 +94,8 @@ impl Process for Fake {
     }
 
     async fn finish(self) -> Ended {
-        self.0.abort();
-        let status = self.1.unwrap_or(ExitStatus::Signaled(9));
+        self.script.abort();
+        let status = self.status.unwrap_or(ExitStatus::Signaled(9));
         Ended { status, last_words: None, stderr_tail: String::new(), cpu: Duration::ZERO, peak_rss_bytes: 1 }
     }
 }
@@ -112,12 +118,23 @@ struct Stage {
     events: Option<mpsc::UnboundedSender<RunEvent>>,
     cancel: watch::Receiver<bool>,
     _sender: watch::Sender<bool>,
+    activity: Option<Activity>,
+    beginning: Option<Beginning>,
 }
 
 impl Stage {
     fn new() -> Self {
         let (sender, cancel) = watch::channel(false);
-        Stage { limits: RunLimits::default(), catalog: demo(), gate: Arc::default(), events: None, cancel, _sender: sender }
+        Stage {
+            limits: RunLimits::default(),
+            catalog: demo(),
+            gate: Arc::default(),
+            events: None,
+            cancel,
+            _sender: sender,
+            activity: None,
+            beginning: None,
+        }
     }
 
     /// With a clock that a test can wait for.
@@ -129,7 +146,7 @@ impl Stage {
     async fn play<F: Future<Output = ExitStatus> + Send + 'static>(self, script: impl FnOnce(Kid) -> F) -> RunReport {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let kid = Kid { stream: theirs, decoder: Decoder::new(self.limits.frame_limit()) };
-        let process = Fake(tokio::spawn(script(kid)), None);
+        let process = Fake { script: tokio::spawn(script(kid)), status: None, activity: self.activity };
         let isolation = Isolation { launcher: LauncherKind::Spawn, node: "fake".into(), jit: false, walls: vec![] };
         let run = Run { body: "return 1".into(), seed: Seed::new([7; 16]), limits: self.limits.wire() };
         let setup = Setup {
@@ -141,7 +158,8 @@ impl Stage {
             events: self.events,
             cancel: self.cancel,
         };
-        let played = drive(setup, async { Ok(Ready { stream: ours, process, isolation }) });
+        let ready = Ready { stream: ours, process, isolation, beginning: self.beginning };
+        let played = drive(setup, async { Ok(ready) });
         tokio::time::timeout(Duration::from_secs(20), played).await.expect("a run ends")
     }
 }
