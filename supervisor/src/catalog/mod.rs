@@ -30,6 +30,7 @@ mod text;
 mod text_file;
 mod tool;
 mod value;
+pub(crate) mod visible;
 
 pub use batch::{Batch, BatchBudget, SearchFilter};
 pub use context::RunContext;

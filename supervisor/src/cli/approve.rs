@@ -16,21 +16,11 @@ use nix::sys::termios::{FlushArg, tcflush};
 use tokio::time::sleep;
 
 use super::paint::Paint;
-use super::screen::{visible_json, visible_line};
-use crate::gate::{ApprovalAnswer, ApprovalRequest, Approver};
+use crate::gate::{ApprovalAnswer, ApprovalRequest, Approver, ShownCall, is_one_row, one_line};
 
-/// Letters of arguments that are shown; of longer ones the beginning and the end, and how much is missing.
-const SHOWN_HEAD: usize = 800;
-const SHOWN_TAIL: usize = 300;
-/// Letters of an id or a name.
-const NAME_LETTERS: usize = 200;
 /// Letters of the id in the line that asks, at its beginning and at its end.
 const ASKED_HEAD: usize = 18;
 const ASKED_TAIL: usize = 9;
-/// Columns of a row of what a stranger wrote. No screen breaks it again.
-const COLUMNS: usize = 72;
-/// Blanks in a run that are shown as they are.
-const BLANKS: usize = 8;
 /// Bytes of an answer. A longer one is not yes.
 const ANSWER_BYTES: usize = 64;
 
@@ -138,15 +128,13 @@ async fn put(terminal: &File, question: &ApprovalRequest) -> io::Result<String> 
 
 /// The words of the question.
 fn wording(question: &ApprovalRequest, paint: Paint) -> String {
-    let tool = &question.tool;
-    let line = |text: &str| squeezed(&visible_line(text));
+    let shown = ShownCall::of(question);
     // What does not stand behind `tool` and `source` stands in rows that cannot look like ours.
-    let name = |text: &str| rows(&cut(&line(text), NAME_LETTERS, 0), COLUMNS - 16).join("\n  | ");
-    let args = cut(&squeezed(&visible_json(&question.args.to_string())), SHOWN_HEAD, SHOWN_TAIL);
-    let args: String = rows(&args, COLUMNS).iter().map(|row| format!("| {row}\n")).collect();
-    let id = line(&tool.id);
+    let name = |rows: &[String]| rows.join("\n  | ");
+    let args: String = shown.args.iter().map(|row| format!("| {row}\n")).collect();
+    let id = one_line(&question.tool.id);
     let letters: Vec<char> = id.chars().collect();
-    let asked = if letters.len() <= 2 * (ASKED_HEAD + ASKED_TAIL) && rows(&id, COLUMNS - 16).len() == 1 {
+    let asked = if letters.len() <= 2 * (ASKED_HEAD + ASKED_TAIL) && is_one_row(&id) {
         id
     } else {
         let of = |letters: &[char]| letters.iter().collect::<String>();
@@ -157,56 +145,10 @@ fn wording(question: &ApprovalRequest, paint: Paint) -> String {
         "\r\u{1b}[K{} call {} needs your approval\n  tool    {}\n  source  {}, {}\n  args\n{args}Let {asked} go? [y/N] ",
         paint.warning("approval:"),
         question.seq,
-        paint.name(&name(&tool.id)),
-        tool.source.as_str(),
-        name(&tool.source_name),
+        paint.name(&name(&shown.tool)),
+        question.tool.source.as_str(),
+        name(&shown.source_name),
     )
-}
-
-/// Text with long runs of blanks told instead of shown: they would push what stands around them off the screen.
-fn squeezed(text: &str) -> String {
-    // Letters that have no ink count as blanks.
-    let is_blank =
-        |letter: char| letter.is_whitespace() || matches!(letter, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (run, after) = rest.split_at(rest.find(|letter| !is_blank(letter)).unwrap_or(rest.len()));
-        match run.chars().count() {
-            count if count > BLANKS => out.push_str(&format!("[{count} blanks]")),
-            _ => out.push_str(run),
-        }
-        let (word, after) = after.split_at(after.find(is_blank).unwrap_or(after.len()));
-        out.push_str(word);
-        rest = after;
-    }
-    out
-}
-
-/// Text in rows of so many columns. A letter outside ASCII counts as two, as the widest do.
-fn rows(text: &str, columns: usize) -> Vec<String> {
-    let mut rows = vec![String::new()];
-    let mut used = 0;
-    for letter in text.chars() {
-        let width = if letter.is_ascii() { 1 } else { 2 };
-        if used + width > columns {
-            rows.push(String::new());
-            used = 0;
-        }
-        used += width;
-        if let Some(row) = rows.last_mut() {
-            row.push(letter);
-        }
-    }
-    rows
-}
-
-/// The first and the last letters of a text, and how many lie between them.
-fn cut(text: &str, head: usize, tail: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let Some(between) = letters.len().checked_sub(head + tail).filter(|between| *between > 0) else { return text.to_owned() };
-    let of = |letters: &[char]| letters.iter().collect::<String>();
-    format!("{} … {between} letters are not shown … {}", of(&letters[..head]), of(&letters[letters.len() - tail..]))
 }
 
 /// The approver of the command line.
@@ -220,6 +162,7 @@ mod tests {
 
     use super::*;
     use crate::catalog::{Source, Tool};
+    use crate::gate::rows;
 
     fn words(id: &str, args: Value) -> String {
         let tool = Arc::new(Tool::new(Source::Mcp, "files\u{1b}[2J", "read", "", json!({})).with_id(id));

@@ -20,7 +20,6 @@ mod pages;
 mod paint;
 mod report;
 mod run;
-mod screen;
 mod serve;
 mod show;
 mod stop;
@@ -30,5 +29,7 @@ mod tools;
 mod usage;
 mod watch;
 mod worker;
+
+use crate::catalog::visible as screen;
 
 pub use dispatch::main;

@@ -18,6 +18,7 @@ mod output;
 mod passage;
 mod policy;
 mod process;
+mod question;
 mod redact;
 mod rules;
 mod step;
@@ -29,6 +30,9 @@ pub use command::CommandHook;
 pub use hook::{BeforeToolCall, HOOK_LIMIT, HookDecision, HookFault, PendingCall};
 pub use passage::{Admitted, Passage};
 pub use policy::{Glob, Policed, Policy};
+#[cfg(test)]
+pub(crate) use question::rows;
+pub(crate) use question::{ShownCall, is_one_row, one_line};
 pub use redact::{MASK, redacted};
 pub use rules::{CALL_LIMIT, Gate};
 pub use step::{Listener, Step, StepOutcome, StepTaken, Told};

@@ -17,7 +17,7 @@ use super::line::{Line, Place};
 use super::output::{check_output, is_checkable};
 use super::redact::redacted;
 use super::step::{Listener, Step, StepOutcome, StepTaken, Told};
-use super::{ApprovalAnswer, ApprovalRequest, ApprovalRule, CheckedArguments, Gate, check_arguments};
+use super::{ApprovalAnswer, ApprovalRequest, ApprovalRule, Approver, CheckedArguments, Gate, check_arguments};
 use crate::catalog::{CallCode, CallContext, CallFailure, Catalog, Schema, SearchQuery, Tool, cleaned_line, quoted};
 
 /// Arguments up to this size are checked where the caller is: that takes microseconds, and a thread would take more. What a schema can make of them is
@@ -121,6 +121,21 @@ impl Passage {
     pub fn with_args_limit(mut self, bytes: u64) -> Passage {
         self.args_limit = bytes;
         self
+    }
+
+    /// The same for one request of a session, with its own person to ask: its questions are counted for themselves, and stand in the session's line.
+    #[must_use]
+    pub fn for_request(&self, approver: Arc<dyn Approver>) -> Passage {
+        Passage {
+            gate: Arc::new((*self.gate).clone().with_approver(approver)),
+            catalog: Arc::clone(&self.catalog),
+            run_id: Arc::clone(&self.run_id),
+            listener: self.listener.clone(),
+            approval_limit: self.approval_limit,
+            args_limit: self.args_limit,
+            line: Arc::clone(&self.line),
+            questions: AtomicUsize::new(0),
+        }
     }
 
     /// Whether a call may have to wait for somebody before it is dispatched.

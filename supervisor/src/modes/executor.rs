@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use codemode_protocol::{JsonText, Limit, LimitError, RunLimits};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use super::control::Control;
 use super::plan::Plan;
 use super::surface::Target;
 use crate::catalog::{CallCode, CallFailure, Catalog, SearchQuery, Source, Tool, json_bytes};
-use crate::gate::{Gate, Listener, Passage, Told, check_arguments};
+use crate::gate::{Approver, Gate, Listener, Passage, Told, check_arguments};
 use crate::run::{RunEvent, RunReport, RunRequest, Runner};
 use crate::telemetry::{Recorder, SurfaceNote};
 
@@ -86,9 +87,10 @@ impl Executor {
         self
     }
 
-    /// The same with other limits for bodies. The wall clock is the configuration's.
+    /// The same with other limits for bodies, and for answers of a person. The wall clock is the configuration's.
     #[must_use]
     pub fn with_limits(mut self, limits: RunLimits) -> Executor {
+        self.passage = self.passage.with_approval_limit(Duration::from_millis(limits.get(Limit::ApprovalMs)));
         self.limits = limits;
         self
     }
@@ -102,35 +104,37 @@ impl Executor {
     ///
     /// Dropping the future cancels what it does.
     pub async fn execute(&self, name: &str, args: &Value) -> Outcome {
-        self.execute_until(name, args, |_| {}, std::future::pending()).await
+        self.execute_until(name, args, None, |_| {}, std::future::pending()).await
     }
 
-    /// The same; `hear` gets each event of a body's run, and everything ends when `stop` does. A body is cancelled then, and its child is gone when this returns.
+    /// The same; `approver` is asked what this request wants approved, instead of whom the gate would ask; `hear` gets each event of a body's run, and everything ends when
+    /// `stop` does. A body is cancelled then, and its child is gone when this returns.
     pub async fn execute_until(
         &self,
         name: &str,
         args: &Value,
+        approver: Option<Arc<dyn Approver>>,
         hear: impl FnMut(&RunEvent) + Send,
         stop: impl Future<Output = ()> + Send,
     ) -> Outcome {
         if let Some(Target::Control(Control::Code)) = self.plan.surface.target(name) {
             return match self.checked(Control::Code, args) {
-                Ok(args) => self.code(args["code"].as_str().unwrap_or_default(), hear, stop).await,
+                Ok(args) => self.code(args["code"].as_str().unwrap_or_default(), approver, hear, stop).await,
                 Err(failure) => Outcome::Failed(failure),
             };
         }
         tokio::select! {
-            outcome = self.structured(name, args) => outcome,
+            outcome = self.structured(name, args, approver) => outcome,
             () = stop => Outcome::Failed(CallFailure::new(CallCode::Cancelled, name, "the request was cancelled")),
         }
     }
 
-    async fn structured(&self, name: &str, args: &Value) -> Outcome {
+    async fn structured(&self, name: &str, args: &Value, approver: Option<Arc<dyn Approver>>) -> Outcome {
         match self.plan.surface.target(name) {
-            Some(Target::Control(control)) => self.control(*control, args).await,
-            Some(Target::Tool(tool)) => self.call(&tool.id, args).await,
+            Some(Target::Control(control)) => self.control(*control, args, approver).await,
+            Some(Target::Tool(tool)) => self.call(&tool.id, args, approver).await,
             None => match self.plan.surface.hydrate(name) {
-                Ok((tool, _)) => self.call(&tool.id, args).await,
+                Ok((tool, _)) => self.call(&tool.id, args, approver).await,
                 Err(failure) => {
                     let call = self.begin("call", Some(name), args);
                     self.end(call, None, Err(&failure));
@@ -147,14 +151,14 @@ impl Executor {
         check_arguments(&tool, args.clone()).map(|checked| checked.args)
     }
 
-    async fn control(&self, control: Control, args: &Value) -> Outcome {
+    async fn control(&self, control: Control, args: &Value, approver: Option<Arc<dyn Approver>>) -> Outcome {
         let args = match self.checked(control, args) {
             Ok(args) => args,
             Err(failure) => return Outcome::Failed(failure),
         };
         let text = |key: &str| args[key].as_str().unwrap_or_default();
         match control {
-            Control::Code => self.code(text("code"), |_| {}, std::future::pending()).await,
+            Control::Code => self.code(text("code"), approver, |_| {}, std::future::pending()).await,
             Control::Search => {
                 let query = SearchQuery { query: text("query").to_owned(), limit: args["limit"].as_u64() };
                 let call = self.begin("search", None, &args);
@@ -170,7 +174,7 @@ impl Executor {
                 self.end(call, source, described.as_ref());
                 described.map_or_else(Outcome::Failed, Outcome::Value)
             }
-            Control::Call => self.call(text("id"), &args["args"]).await,
+            Control::Call => self.call(text("id"), &args["args"], approver).await,
         }
     }
 
@@ -182,12 +186,14 @@ impl Executor {
         }
     }
 
-    async fn call(&self, id: &str, args: &Value) -> Outcome {
+    async fn call(&self, id: &str, args: &Value, approver: Option<Arc<dyn Approver>>) -> Outcome {
         let Ok(text) = JsonText::of(args) else {
             return Outcome::Failed(CallFailure::new(CallCode::InvalidArguments, id, "the arguments have no JSON"));
         };
+        let own = approver.map(|approver| self.passage.for_request(approver));
+        let passage = own.as_ref().unwrap_or(&self.passage);
         let mut call = self.begin("call", Some(id), args);
-        let admitted = match self.passage.admit(call.seq, id, &text).await {
+        let admitted = match passage.admit(call.seq, id, &text).await {
             Ok(admitted) => admitted,
             Err(failure) => {
                 self.end(call, None, Err(&failure));
@@ -199,12 +205,18 @@ impl Executor {
         call.args_bytes = admitted.args_bytes();
         call.is_sent = true;
         self.recorder.event(Some(&self.run_id), &json!({"event": "call_sent", "seq": call.seq, "id": call.id}));
-        let answered = self.passage.call(admitted).await;
+        let answered = passage.call(admitted).await;
         self.end(call, Some(source), answered.as_ref());
         answered.map_or_else(Outcome::Failed, Outcome::Value)
     }
 
-    async fn code(&self, body: &str, hear: impl FnMut(&RunEvent) + Send, stop: impl Future<Output = ()> + Send) -> Outcome {
+    async fn code(
+        &self,
+        body: &str,
+        approver: Option<Arc<dyn Approver>>,
+        hear: impl FnMut(&RunEvent) + Send,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Outcome {
         let Some(runner) = &self.runner else {
             let message = "no isolated child can be started here; use tool_search, tool_describe and tool_call";
             return Outcome::Failed(CallFailure::new(CallCode::ToolUnavailable, Control::Code.as_str(), message));
@@ -216,8 +228,11 @@ impl Executor {
         let number = self.bodies.fetch_add(1, Ordering::Relaxed) + 1;
         let run_id: Arc<str> = format!("{}/{number}", self.run_id).into();
         let catalog = self.recorder.watch(Arc::clone(&self.plan.catalog) as Arc<dyn Catalog>, Arc::clone(&run_id));
-        let mut request =
-            RunRequest::new(body).with_limits(limits).with_gate(Arc::clone(&self.gate)).with_context(self.plan.context.clone());
+        let gate = match approver {
+            Some(approver) => Arc::new((*self.gate).clone().with_approver(approver)),
+            None => Arc::clone(&self.gate),
+        };
+        let mut request = RunRequest::new(body).with_limits(limits).with_gate(gate).with_context(self.plan.context.clone());
         request.run_id = Some(Arc::clone(&run_id));
         let report = recorded_until(&**runner, request, catalog, &self.recorder, &run_id, hear, stop).await;
         Outcome::Ran(Box::new(report))

@@ -15,24 +15,29 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::time::timeout;
 
-struct Client {
+pub struct Client {
     from: BufReader<ReadHalf<DuplexStream>>,
     to: WriteHalf<DuplexStream>,
-    aside: Vec<Value>,
+    pub aside: Vec<Value>,
 }
 
 impl Client {
     /// A client of a server in front of these sources, in mode `tools`.
     async fn of(sources: &[Arc<FakeSource>]) -> Client {
+        Client::with(sources, Config::default(), RunLimits::default(), json!({})).await
+    }
+
+    /// The same with this configuration and these limits; the client can do so much.
+    pub async fn with(sources: &[Arc<FakeSource>], config: Config, limits: RunLimits, capabilities: Value) -> Client {
         let shelf = Sources::new();
         sources.iter().for_each(|source| shelf.add(Arc::clone(source) as _));
         let server = McpServer::open(McpServerSetup {
-            config: Config::default(),
+            config,
             sources: Arc::new(shelf),
             context: RunContext::default(),
             policy: Policy::default(),
             shown: ShownInstead { mode: Some(Mode::Tools), ..ShownInstead::default() },
-            limits: RunLimits::default(),
+            limits,
             supervisor: Err("not needed".to_owned()),
             recorder: Recorder::default(),
         })
@@ -42,24 +47,24 @@ impl Client {
         tokio::spawn(async move { server.serve_pipes(from, to, std::future::pending()).await });
         let (from, to) = split(here);
         let mut client = Client { from: BufReader::new(from), to, aside: Vec::new() };
-        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "x", "version": "1"}});
         let info = client.request("initialize", params).await;
         assert_eq!(info["capabilities"]["tools"]["listChanged"], true);
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         client
     }
 
-    async fn send(&mut self, message: &Value) {
+    pub async fn send(&mut self, message: &Value) {
         self.to.write_all(format!("{message}\n").as_bytes()).await.expect("it reads");
     }
 
-    async fn next(&mut self) -> Value {
+    pub async fn next(&mut self) -> Value {
         let mut line = String::new();
         timeout(Duration::from_secs(20), self.from.read_line(&mut line)).await.expect("in time").expect("it writes");
         serde_json::from_str(&line).expect("a message")
     }
 
-    async fn request(&mut self, method: &str, params: Value) -> Value {
+    pub async fn request(&mut self, method: &str, params: Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).await;
         loop {
             let message = self.next().await;

@@ -1,5 +1,6 @@
 //! `codemode mcp` as an MCP client meets it: the built program, its lines and its HTTP, byte by byte.
 
+mod asking;
 mod behind;
 mod ending;
 mod fresh;

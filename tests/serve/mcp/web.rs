@@ -52,7 +52,14 @@ impl Web {
     }
 
     pub fn client(&self) -> Client {
-        let reply = self.post(&[], &initialize("2025-06-18"));
+        self.client_that(json!({}))
+    }
+
+    /// A client that can do so much.
+    pub fn client_that(&self, capabilities: Value) -> Client {
+        let mut opening = initialize("2025-06-18");
+        opening["params"]["capabilities"] = capabilities;
+        let reply = self.post(&[], &opening);
         assert_eq!(reply.status, 200);
         let session = reply.headers.get("mcp-session-id").expect("a session").clone();
         let mut client = Client { port: self.port, session, next_id: 0 };
@@ -66,6 +73,10 @@ impl Web {
     pub fn post(&self, headers: &[(&str, &str)], message: &Value) -> Reply {
         post(self.port, headers, message.to_string().as_bytes())
     }
+}
+
+fn data(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty())
 }
 
 pub fn initialize(version: &str) -> Value {
@@ -137,14 +148,25 @@ impl Reply {
         if !is_stream {
             return vec![serde_json::from_str(&text).unwrap_or_else(|_| panic!("no message: {text}"))];
         }
-        let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty());
-        data.map(|data| serde_json::from_str(data).unwrap_or_else(|_| panic!("no message: {data}"))).collect()
+        data(&text).map(|data| serde_json::from_str(data).unwrap_or_else(|_| panic!("no message: {data}"))).collect()
     }
 
     /// Waits until a text has come.
     pub fn until(&mut self, text: &str) {
         while !String::from_utf8_lossy(&self.text).contains(text) {
             assert!(self.more(), "it ends without {text}");
+        }
+    }
+
+    /// Waits for a message with this method, on a stream of events.
+    pub fn message(&mut self, method: &str) -> Value {
+        loop {
+            let text = String::from_utf8_lossy(&self.text);
+            let found = data(&text).filter_map(|data| serde_json::from_str::<Value>(data).ok()).find(|message| message["method"] == method);
+            if let Some(message) = found {
+                return message;
+            }
+            assert!(self.more(), "it ends without {method}");
         }
     }
 }

@@ -21,6 +21,7 @@ mod http;
 mod line;
 mod listener;
 mod news;
+mod question;
 mod server;
 mod session;
 mod sessions;

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use super::answer::{self, Asked};
 use super::line::Line;
 use super::news::{News, Wanted};
+use super::question;
 use super::server::Shared;
 use super::shown;
 use super::stdio::MOST_REQUESTS;
@@ -98,7 +99,12 @@ impl Session {
             _ => None,
         };
         let mut news = News::new(context.peer.clone(), self.wanted(context));
-        let outcome = executor.execute_until(name, args, |event| news.hear(event), given_up(context)).await;
+        let (approver, questions) = question::of(context);
+        let doing = executor.execute_until(name, args, Some(Arc::new(approver)), |event| news.hear(event), given_up(context));
+        let outcome = tokio::select! {
+            outcome = doing => outcome,
+            never = questions.put(&context.peer) => match never {},
+        };
         news.end(given_up(context)).await;
         match &outcome {
             Outcome::Failed(failure) if failure.code == CallCode::UnknownTool && plan.surface.target(name).is_none() => {

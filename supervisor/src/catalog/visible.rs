@@ -1,11 +1,11 @@
-//! Guest text on its way to a terminal: control characters are input of an attacker there, so they are shown instead of obeyed.
+//! Guest text on its way to a person's screen: control characters are input of an attacker there, so they are shown instead of obeyed.
 
 use std::fmt::Write as _;
 
-use crate::catalog::is_unfit;
+use super::is_unfit;
 
 /// Text with everything visible that a terminal might obey; line ends and tabs stay.
-pub(super) fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -21,13 +21,13 @@ pub(super) fn visible(text: &str) -> String {
 }
 
 /// The same on one line.
-pub(super) fn visible_line(text: &str) -> String {
+pub(crate) fn visible_line(text: &str) -> String {
     visible(text).replace('\n', "\\n").replace('\t', " ")
 }
 
 /// JSON text that means the same and has nothing in it that a terminal might obey. Such letters stand in strings only, where JSON has an escape
 /// for each.
-pub(super) fn visible_json(json: &str) -> String {
+pub(crate) fn visible_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {
         if is_unfit(letter) && !letter.is_ascii_whitespace() {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escape_sequences_of_a_guest_are_shown_not_is_unfit() {
+    fn escape_sequences_of_a_guest_are_shown_not_obeyed() {
         assert_eq!(visible("\u{1b}]0;owned\u{7}"), "\\u{1b}]0;owned\\u{7}");
         assert_eq!(visible("a\r\nb\tc"), "a\nb\tc");
         assert_eq!(visible("good\rbad"), "good\\u{d}bad");
