@@ -1,8 +1,8 @@
-// Values on their way to the server: JSON that its reader takes, or an error that says why not.
+// JSON in bounds: values on their way to the server that its reader takes, or an error that says why not; and how deep a text of the server's is.
 import { CodemodeError } from './errors.js';
 
-/** Levels of arrays and objects in each other that a frame may have, the envelope's with them. */
-const MOST_DEPTH = 128;
+/** Levels of arrays and objects in each other that a frame may have, the envelope's with them: protocol/docs/wire.md. */
+export const MOST_DEPTH = 128;
 
 const HALF_SURROGATE = /\\ud[89a-f]/i;
 
@@ -33,14 +33,18 @@ const wellFormed = (value) => {
   return out;
 };
 
+/** Whether a text, which may be no JSON at all, is deeper than a frame may be. */
+export const isTooDeep = (text) => text.length > MOST_DEPTH && depth(text) > MOST_DEPTH;
+
 const depth = (text) => {
   let now = 0;
   let most = 0;
+  let inString = false;
   for (let at = 0; at < text.length; at += 1) {
     const sign = text.charCodeAt(at);
-    if (sign === 0x22) {
-      for (at += 1; text.charCodeAt(at) !== 0x22; at += 1) if (text.charCodeAt(at) === 0x5c) at += 1;
-    } else if (sign === 0x7b || sign === 0x5b) {
+    if (sign === 0x22) inString = !inString;
+    else if (inString) at += sign === 0x5c ? 1 : 0;
+    else if (sign === 0x7b || sign === 0x5b) {
       now += 1;
       if (now > most) most = now;
     } else if (sign === 0x7d || sign === 0x5d) now -= 1;

@@ -1,5 +1,6 @@
 // What a server may say: each message with the fields that it must have. What is not here ends the connection.
 import { oneLine, ProtocolError } from './errors.js';
+import { isTooDeep, MOST_DEPTH } from './json.js';
 
 const text = (value) => typeof value === 'string';
 const count = (value) => Number.isSafeInteger(value) && value >= 0;
@@ -36,6 +37,8 @@ const only = (message, fields, what) => {
 
 /** The message of a text: `{kind: 'request' | 'notice' | 'answer', …}`. */
 export const readMessage = (source) => {
+  // Before it is read: what is told of a run is handed on to functions of the gateway, whose own code may go into it level by level.
+  if (isTooDeep(source)) throw wrong(`a text of more than ${MOST_DEPTH} levels`);
   let message;
   try {
     message = JSON.parse(source);

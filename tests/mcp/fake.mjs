@@ -88,7 +88,8 @@ const ways = {
   },
   // Short as a text and large as a value.
   many: (request) => {
-    const many = "[],".repeat(request.params.arguments.values);
+    const { values, piece = "[]," } = request.params.arguments;
+    const many = piece.repeat(values);
     raw(`{"jsonrpc":"2.0","id":${request.id},"result":{"content":[],"structuredContent":{"many":[${many}[]]}}}\n`);
   },
   endless: () => {

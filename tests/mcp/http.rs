@@ -90,7 +90,7 @@ impl Drop for Web {
 }
 
 /// One request: method, headers, message.
-fn read(stream: &TcpStream) -> Option<(String, BTreeMap<String, String>, Value)> {
+pub(crate) fn read(stream: &TcpStream) -> Option<(String, BTreeMap<String, String>, Value)> {
     let mut reader = BufReader::new(stream).take(1 << 20);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;

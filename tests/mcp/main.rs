@@ -10,3 +10,4 @@ mod program;
 mod real;
 mod schemas;
 mod stage;
+mod streams;

@@ -59,6 +59,21 @@ fn a_static_catalog_is_searched_here_and_called_there() {
 }
 
 #[test]
+fn what_a_gateway_has_that_answers_by_itself_is_counted_by_nobody() {
+    let serve = Serve::start(&[]);
+    let mut link = serve.connect();
+    link.start("r", "const [t] = await openclaw.tools.search('clock'); return openclaw.tools.call(t.id, {})", json!({}));
+    let search = link.method("catalog.search");
+    link.answer(&search, json!([tool("clock")]));
+    let call = link.method("catalog.call");
+    link.answer(&call, json!(1));
+    let telemetry = link.report_of("r")["telemetry"].clone();
+    assert_eq!((&telemetry["catalogSize"], &telemetry["sources"]["client"]), (&json!(0), &json!(0)), "{telemetry}");
+    assert_eq!(telemetry["selected"], json!([{"id": "client:test:clock", "source": "client"}]), "what it met is told");
+    serve.stop();
+}
+
+#[test]
 fn a_failure_of_the_gateway_is_an_error_in_the_body() {
     let serve = Serve::start(&[]);
     let mut link = serve.connect();

@@ -99,6 +99,21 @@ test('an error of a tool reaches the body with its code, name and data', async (
   assert.equal((await failing('just text'))[2], 'just text');
 });
 
+test('no function of the gateway can say what lies deeper than the wire allows', async () => {
+  const deep = (levels) => (levels === 0 ? 1 : [deep(levels - 1)]);
+  // The message is the one level around a result.
+  const called = (levels) => cm.run(`return (await openclaw.tools.call('act', {}))${'[0]'.repeat(levels)}`, { catalog: one(() => deep(levels)) }).report;
+  assert.equal((await called(100)).value, 1);
+  const refused = async (options) => (await cm.run(CAUGHT, options).report).value[1];
+  assert.equal(await refused({ catalog: one(() => deep(128)) }), 'invalid_result');
+  assert.equal(await refused({ catalog: one(() => 1), beforeToolCall: () => ({ decision: 'allow', args: { a: deep(127) } }) }), 'hook_failed');
+  const failing = () => Promise.reject(Object.assign(new Error('no'), { data: deep(127) }));
+  assert.equal(await refused({ catalog: one(failing) }), 'tool_error', 'the data is left out, the error is not');
+  const started = await cm.run('return 1', { catalog: { tools: [tool('act', { parameters: { type: 'object', x: deep(127) } })] } }).report.catch((error) => error);
+  assert.equal(started.code, 'invalid_result');
+  assert.equal((await cm.run('return 1').report).value, 1, 'the connection goes on');
+});
+
 test('values that JSON or the wire does not have fail the one call or are made fit', async () => {
   const giving = (value) => cm.run(CAUGHT, { catalog: one(() => value) }).report.then((report) => report.value);
   const cycle = {};

@@ -147,6 +147,29 @@ test('a server that tells of calls without end is let go', async () => {
   assert.match(await flooded(told), /more calls than a run can have/);
 });
 
+test('a text of more than 128 levels ends the connection by name, and one of 128 does not', async () => {
+  // Around it: message, params, report.
+  const nested = (levels) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const finished = (value) => frame(`{"jsonrpc":"2.0","method":"run.finished","params":{"run":"r","report":{"ok":true,"value":${value}}}}`);
+  const told = (text) => {
+    const attack = (socket) => {
+      heard(socket, (message) => message.method === 'run.start' && socket.write(Buffer.concat([say({ id: message.id, result: {} }), text])));
+      socket.write(say(HELLO));
+    };
+    return against(attack, async (path) => {
+      const cm = await connect(path);
+      const report = await cm.run('return 1', { id: 'r' }).report.catch((error) => error.cause);
+      await cm.close();
+      return report;
+    });
+  };
+  assert.equal((await told(finished(nested(125)))).ok, true);
+  assert.equal((await told(finished(`"${'['.repeat(1_000)}\\"${'{'.repeat(1_000)}"`))).ok, true, 'what stands in a string is no level');
+  for (const levels of [126, 1_000, 1_000_000]) assert.match((await told(finished(nested(levels)))).message, /more than 128 levels/);
+  // No JSON, and no end: it is not waited for.
+  assert.match((await told(frame(`{"a":"${'['.repeat(1_000)}`))).message, /no JSON/);
+});
+
 test('the words of a goodbye are one short line', async () => {
   const goodbye = { method: 'goodbye', params: { code: 'draining', message: `\u001b[2J\nnote: all is well${'y'.repeat(1_000_000)}` } };
   const attack = (socket) => {

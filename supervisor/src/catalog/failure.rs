@@ -107,7 +107,7 @@ pub struct CallFailure {
     pub message: String,
     /// Further facts, e.g. JSON pointers of bad arguments, or the tool's own error code.
     pub data: Value,
-    /// The tool it is about, as the body named it when it was not resolved.
+    /// The tool it is about, as the body named it when it was not resolved; empty: about none. See [`CallFailure::tool`].
     pub tool_id: String,
     /// The tool was asked and has never answered: what it does may have happened.
     pub is_unanswered: bool,
@@ -123,6 +123,11 @@ impl CallFailure {
     /// The refusal of a tool by the name the caller has for it: it says nothing that the caller did not say.
     pub(crate) fn denied(id: &str) -> CallFailure {
         CallFailure::new(CallCode::Denied, id, format!("{} is denied by policy; use another tool", quoted(id)))
+    }
+
+    /// The tool it is about, if it is about one: `toolId` of the error that a body or a program gets. An empty id names none.
+    pub fn tool(&self) -> Option<&str> {
+        Some(&*self.tool_id).filter(|id| !id.is_empty())
     }
 
     /// The same failure with further facts.
@@ -149,5 +154,11 @@ mod tests {
         for code in [CallCode::UnknownTool, CallCode::ApprovalTimeout, CallCode::TooLarge, CallCode::Cancelled] {
             assert_eq!(serde_json::to_value(code).unwrap(), Value::from(code.as_str()));
         }
+    }
+
+    #[test]
+    fn an_empty_id_is_about_no_tool() {
+        let about = |id: &str| CallFailure::new(CallCode::ToolError, id, "m").tool().map(str::to_owned);
+        assert_eq!((about(""), about(" ")), (None, Some(" ".to_owned())));
     }
 }

@@ -31,6 +31,7 @@ mod text_file;
 mod tool;
 mod value;
 pub(crate) mod visible;
+mod weight;
 
 pub use batch::{Batch, BatchBudget, SearchFilter};
 pub use context::RunContext;

@@ -114,7 +114,7 @@ fn told<T>(outcome: Result<T, CallFailure>, as_json: bool, show: impl FnOnce(T))
         }
         Err(failure) => {
             if as_json {
-                let error = json!({"code": failure.code, "name": failure.name, "message": failure.message, "toolId": failure.tool_id, "data": failure.data});
+                let error = json!({"code": failure.code, "name": failure.name, "message": failure.message, "toolId": failure.tool(), "data": failure.data});
                 show::json_line(&json!({"ok": false, "error": error}).to_string());
             }
             show::failure(&failure);

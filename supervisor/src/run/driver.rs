@@ -437,12 +437,13 @@ pub(crate) fn wire_error(failure: CallFailure, limits: &RunLimits) -> WireError 
             .or_else(|| fits(&json!({"called": true, "result": null, "resultLeftOut": "it is too large or too deep"}), DATA_BYTES)),
         _ => fits(&failure.data, DATA_BYTES),
     };
+    let tool_id = failure.tool().map(|id| cut::middle(id.to_owned(), NAME_BYTES).0);
     WireError {
         // Both lists are the contract's, word for word; a test compares them.
         code: WireCode::from_word(failure.code.as_str()).unwrap_or(WireCode::ToolError),
         message: cut::middle(failure.message, MESSAGE_BYTES).0,
         name: cut::middle(failure.name, NAME_BYTES).0,
-        tool_id: Some(cut::middle(failure.tool_id, NAME_BYTES).0).filter(|id| !id.is_empty()),
+        tool_id,
         data,
     }
 }

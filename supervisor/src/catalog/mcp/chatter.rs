@@ -89,9 +89,9 @@ impl Chatter {
         let kept = self.kept();
         let name = quoted(&self.name);
         let mut lines: Vec<String> = kept.notes.iter().map(|note| format!("MCP server {name}: {note}")).collect();
-        lines.extend(kept.strays.iter().map(|stray| format!("MCP server {name} wrote to its standard output {stray}")));
+        lines.extend(kept.strays.iter().map(|stray| format!("MCP server {name} sent {stray}")));
         if kept.more_strays > 0 {
-            lines.push(format!("MCP server {name} wrote {} more such lines to its standard output", kept.more_strays));
+            lines.push(format!("MCP server {name} sent {} more of that kind", kept.more_strays));
         }
         lines
     }

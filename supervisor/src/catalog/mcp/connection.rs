@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientRequest, ServerResult};
+use rmcp::model::{ClientRequest, NumberOrString, ServerResult};
 use rmcp::service::{ClientInitializeError, Peer, PeerRequestOptions, RequestHandle, RunningService, ServiceError, serve_client};
 use serde_json::Value;
 use tokio::sync::{Mutex, watch};
@@ -18,6 +18,7 @@ use super::failures::Failed;
 use super::host::Host;
 use super::process::{Process, Program};
 use super::stdio::{Input, Signs, Stdio};
+use super::web::Web;
 use super::{failures, http};
 use crate::config::McpServer;
 
@@ -38,6 +39,7 @@ pub(super) struct Connection {
     peer: Peer<RoleClient>,
     running: Mutex<Option<RunningService<RoleClient, Host>>>,
     program: Option<Arc<Watched>>,
+    web: Option<Web>,
 }
 
 /// The program of a connection, and its end in words.
@@ -83,7 +85,7 @@ impl Connection {
                 match ready(serve_client(Host::of(roots, wanted.changed), transport), stop).await {
                     Ok(running) => {
                         tokio::spawn(Arc::clone(&program).attend());
-                        Ok(Connection::of(running, Some(program)))
+                        Ok(Connection::of(running, Some(program), None))
                     }
                     Err(NotReady { words, is_closed }) => {
                         let why = if is_closed { program.why().await } else { None };
@@ -95,30 +97,40 @@ impl Connection {
                 }
             }
             McpServer::Url { url, headers, roots } => {
-                let transport = http::transport(url, headers)?;
+                let (transport, web) = http::transport(url, headers, wanted.chatter)?;
                 let connecting = serve_client(Host::of(roots, wanted.changed), transport);
-                let running = ready(connecting, stop).await.map_err(|not_ready| not_ready.words)?;
-                Ok(Connection::of(running, None))
+                match ready(connecting, stop).await {
+                    Ok(running) => Ok(Connection::of(running, None, Some(web))),
+                    // The SDK says that it is over, and not why.
+                    Err(NotReady { words, is_closed }) => {
+                        Err(web.trouble().filter(|_| is_closed).map_or(words, |why| cleaned_line(&why, WORDS_CHARS).into_owned()))
+                    }
+                }
             }
         }
     }
 
-    fn of(running: RunningService<RoleClient, Host>, program: Option<Arc<Watched>>) -> Connection {
-        Connection { peer: running.peer().clone(), running: Mutex::new(Some(running)), program }
+    fn of(running: RunningService<RoleClient, Host>, program: Option<Arc<Watched>>, web: Option<Web>) -> Connection {
+        Connection { peer: running.peer().clone(), running: Mutex::new(Some(running)), program, web }
     }
 
     /// Whether it can still be asked.
     pub(super) fn is_alive(&self) -> bool {
-        !self.peer.is_transport_closed() && self.program.as_ref().is_none_or(|program| program.end.borrow().is_none())
+        let is_cut = self.web.as_ref().is_some_and(|web| web.cut().is_some());
+        !self.peer.is_transport_closed() && !is_cut && self.program.as_ref().is_none_or(|program| program.end.borrow().is_none())
     }
 
     /// Asks the server. Dropping the future tells it that nobody waits any more.
     pub(super) async fn ask(&self, request: ClientRequest) -> Result<Value, Failed> {
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|_| Failed::NotSent(self.end().unwrap_or_else(|| "the connection has ended".to_owned())))?;
-        let mut asked = Asked(Some(handle));
+        let id = match &handle.id {
+            NumberOrString::Number(id) => Some(*id),
+            NumberOrString::String(_) => None,
+        };
+        let mut asked = Asked { handle: Some(handle), kept: id.zip(self.web.clone()) };
         let answer = async {
-            match &mut asked.0 {
+            match &mut asked.handle {
                 Some(handle) => (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed)),
                 None => Err(ServiceError::TransportClosed),
             }
@@ -129,10 +141,14 @@ impl Connection {
             answer = answer => answer,
             () = self.ended() => Err(ServiceError::TransportClosed),
         };
-        asked.0 = None;
+        asked.handle = None;
+        if answer.is_ok()
+            && let Some(kept) = asked.kept.as_ref().and_then(|(id, web)| web.take(*id))
+        {
+            return kept.map_err(Failed::Refused);
+        }
         match answer {
             Ok(ServerResult::CustomResult(result)) => Ok(result.0),
-            // From the network results come in types of the SDK's.
             Ok(result) => serde_json::to_value(result).map_err(|_| Failed::Refused(unreadable())),
             Err(ServiceError::McpError(error)) => Err(Failed::Refused(error)),
             Err(ServiceError::TransportSend(error)) => {
@@ -150,7 +166,9 @@ impl Connection {
                     // Its end is told a moment after that of its pipes.
                     let _ = timeout(2 * SETTLE, self.ended()).await;
                 }
-                Err(Failed::Lost(self.end().unwrap_or_else(|| cleaned_line(&error.to_string(), WORDS_CHARS).into_owned())))
+                let of_web = |web: &Web| web.trouble().unwrap_or_else(|| "what it sent had an end and no answer in it".to_owned());
+                let why = self.end().or_else(|| self.web.as_ref().map(of_web));
+                Err(Failed::Lost(cleaned_line(&why.unwrap_or_else(|| error.to_string()), WORDS_CHARS).into_owned()))
             }
         }
     }
@@ -227,12 +245,19 @@ impl Watched {
 }
 
 /// A request that is on its way.
-struct Asked(Option<RequestHandle<RoleClient>>);
+struct Asked {
+    handle: Option<RequestHandle<RoleClient>>,
+    /// Where its answer is kept.
+    kept: Option<(i64, Web)>,
+}
 
 impl Drop for Asked {
     fn drop(&mut self) {
+        if let Some((id, web)) = &self.kept {
+            web.take(*id);
+        }
         // Where no runtime is left there is nobody to tell either.
-        if let Some(handle) = self.0.take()
+        if let Some(handle) = self.handle.take()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             runtime.spawn(async move {

@@ -7,11 +7,15 @@ use serde_json::json;
 use super::super::text::{Lines, cleaned};
 use super::super::{CallCode, CallFailure, Tool, quoted};
 use super::lines::LINE_BYTES;
+use super::sorting::MOST_WEIGHT;
 
 /// The transport's own word for an answer above the limit; its message is the number of bytes.
 pub(super) const TOO_LONG: ErrorCode = ErrorCode(-32_990);
 /// The transport's own word for an answer that cannot be read.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(-32_991);
+
+/// The transport's own word for an answer whose value would take too much memory; its message is the number of bytes.
+pub(super) const TOO_HEAVY: ErrorCode = ErrorCode(-32_992);
 
 /// Characters of a server's message that reach the body.
 const MESSAGE_CHARS: usize = 8 * 1024;
@@ -34,6 +38,7 @@ impl Failed {
             Failed::NotSent(why) | Failed::Lost(why) => why,
             Failed::Refused(error) => match error.code {
                 TOO_LONG => format!("its answer is longer than {} MiB", LINE_BYTES >> 20),
+                TOO_HEAVY => format!("its answer has so many values that it would take more than {} MiB", MOST_WEIGHT >> 20),
                 UNREADABLE => "its answer cannot be read".to_owned(),
                 _ => format!("it answered with an error: {}", cleaned(&error.message, 300, Lines::Join)),
             },
@@ -63,6 +68,14 @@ impl Failed {
                     );
                     CallFailure::new(CallCode::TooLarge, &tool.id, message)
                         .with_data(json!({"bytes": error.message.parse::<u64>().ok(), "limit": LINE_BYTES}))
+                }
+                TOO_HEAVY => {
+                    let message = format!(
+                        "the answer of {server} has so many values that it would take {} bytes of memory where {MOST_WEIGHT} are the limit; ask it for less at a time",
+                        error.message
+                    );
+                    CallFailure::new(CallCode::TooLarge, &tool.id, message)
+                        .with_data(json!({"memoryBytes": error.message.parse::<u64>().ok(), "limit": MOST_WEIGHT}))
                 }
                 UNREADABLE => {
                     let message = format!("the answer of {server} cannot be read: {}", cleaned(&error.message, 300, Lines::Join));

@@ -11,7 +11,8 @@ use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfi
 use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 
 use super::super::quoted;
-use super::lines::LINE_BYTES;
+use super::chatter::Chatter;
+use super::web::Web;
 
 /// How long a server may take to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -22,7 +23,11 @@ const MOST_REDIRECTS: usize = 5;
 ///
 /// # Errors
 /// What the entry says cannot be used, in words.
-pub(super) fn transport(url: &str, headers: &BTreeMap<String, String>) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+pub(super) fn transport(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    chatter: &Arc<Chatter>,
+) -> Result<(StreamableHttpClientTransport<Web>, Web), String> {
     let mut custom = HashMap::new();
     for (name, value) in headers {
         let bad = |what: &str| format!("its header {} has {what} that cannot be sent", quoted(name));
@@ -30,13 +35,9 @@ pub(super) fn transport(url: &str, headers: &BTreeMap<String, String>) -> Result
         value.set_sensitive(true);
         custom.insert(HeaderName::try_from(name.as_str()).map_err(|_| bad("a name"))?, value);
     }
-    // One bound for what a server may send at once, whatever it comes through.
-    let config = StreamableHttpClientTransportConfig::with_uri(url)
-        .custom_headers(custom)
-        .max_sse_event_size(LINE_BYTES)
-        .max_json_response_size(LINE_BYTES)
-        .reinit_on_expired_session(true);
-    Ok(StreamableHttpClientTransport::with_client(client()?, config))
+    let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(custom).reinit_on_expired_session(true);
+    let web = Web::new(client()?, chatter);
+    Ok((StreamableHttpClientTransport::with_client(web.clone(), config), web))
 }
 
 fn client() -> Result<reqwest::Client, String> {
@@ -59,13 +60,25 @@ fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
 
 /// Whether a request that failed so can not have reached its server.
 pub(super) fn never_arrived(error: &DynamicTransportError) -> bool {
-    matches!(failure(error), Some(StreamableHttpError::Client(error)) if error.is_connect())
+    match failure(error) {
+        Some(StreamableHttpError::Client(error)) => error.is_connect(),
+        // Who asks who is there first has done nothing yet.
+        Some(StreamableHttpError::AuthRequired(_)) => true,
+        _ => false,
+    }
 }
 
 /// Why a message could not be brought, in words, without the address: it may have a key in it.
 pub(super) fn words(error: &DynamicTransportError) -> String {
     match failure(error) {
-        Some(StreamableHttpError::Client(error)) => {
+        Some(failure) => words_of(failure),
+        None => error.error.to_string(),
+    }
+}
+
+pub(super) fn words_of(failure: &StreamableHttpError<reqwest::Error>) -> String {
+    match failure {
+        StreamableHttpError::Client(error) => {
             let what = if error.is_connect() {
                 "no connection"
             } else if error.is_timeout() {
@@ -85,8 +98,14 @@ pub(super) fn words(error: &DynamicTransportError) -> String {
             }
             words
         }
-        Some(error) => error.to_string(),
-        None => error.error.to_string(),
+        StreamableHttpError::AuthRequired(_) => {
+            "it answered with HTTP status 401: it wants to know who asks; put the header that it wants into `headers` of its entry"
+                .to_owned()
+        }
+        StreamableHttpError::UnexpectedServerResponse(what) => format!("it answered with {what}"),
+        StreamableHttpError::UnexpectedContentType(Some(kind)) => format!("it answered with the content type {}", quoted(kind)),
+        StreamableHttpError::UnexpectedContentType(None) => "it answered without a content type".to_owned(),
+        error => error.to_string(),
     }
 }
 

@@ -3,41 +3,26 @@
 //! The SDK sees sound messages only. Results are handed on as the JSON that they are, but for that of `initialize`: so nothing of a tool or value is lost in a type
 //! that does not know it, and one bad tool does not take the list with it. What a server asks is reduced to its method: no parameter of a stranger is decoded.
 
-use std::collections::{HashMap, VecDeque};
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, CustomResult, ErrorCode, ErrorData, InitializeResult,
-    NumberOrString, RequestId, ServerJsonRpcMessage, ServerNotification, ServerRequest, ServerResult, ToolListChangedNotification,
-};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::chatter::Chatter;
-use super::envelope::{Message, Stray, message};
-use super::failures::{TOO_LONG, UNREADABLE};
+use super::envelope::Stray;
+use super::failures::TOO_LONG;
 use super::lines::{Line, Lines, NoMore};
 use super::process::Pipes;
+use super::sorting::{AT_ONCE, MOST_ASKED, MOST_STRAY_BYTES, Open, Read, asked, failed, read, told};
 
-/// Lines up to this size are read where they come in: that takes a fraction of a millisecond. One of 16 MiB takes a second and more, and no clock may wait for a server.
-const AT_ONCE: usize = 128 << 10;
 /// Messages that wait to be written. A server that reads none holds up its own calls alone.
 const OUTBOX: usize = 16;
-/// Requests of the server's that may be without our answer; a server that reads none cannot make us keep more.
-const MOST_ASKED: usize = 64;
-/// Bytes that may go by without one sound message: a server that only babbles is given up.
-const MOST_STRAY_BYTES: u64 = 256 << 20;
-/// Ids of cancelled requests that are remembered: their answers may be on their way.
-const CANCELLED_KEPT: usize = 256;
-/// Characters of an id or a method of the server's that are repeated to it.
-const WORD_CHARS: usize = 256;
 
 /// What became of the pipes.
 #[derive(Clone, Debug, Default)]
@@ -72,15 +57,6 @@ pub(super) struct Stdio {
     stray_bytes: u64,
 }
 
-/// What waits for an answer.
-#[derive(Debug, Default)]
-struct Open {
-    /// Ours; `true` for `initialize`.
-    ours: HashMap<i64, bool>,
-    cancelled: VecDeque<i64>,
-    theirs: usize,
-}
-
 /// The connection cannot be written to any more.
 #[derive(Debug, thiserror::Error)]
 #[error("its input is closed")]
@@ -113,8 +89,11 @@ impl Stdio {
 
     /// What the SDK is to see of a line that was too long.
     fn too_long(&mut self, id: Option<i64>, bytes: u64) -> Option<ServerJsonRpcMessage> {
-        self.stray_bytes += bytes;
-        let Some(id) = id.filter(|id| self.open().ours.remove(id).is_some()) else { return self.stray(Stray::TooLong, b"") };
+        let Some(id) = id.filter(|id| self.open().ours.remove(id).is_some()) else {
+            self.stray_bytes += bytes;
+            return self.stray(Stray::TooLong, b"");
+        };
+        self.stray_bytes = 0;
         Some(failed(id, ErrorData::new(TOO_LONG, bytes.to_string(), None)))
     }
 
@@ -125,6 +104,7 @@ impl Stdio {
             Ok(Read::Answer { id, message }) => {
                 // A cancelled request's answer, which was on its way.
                 self.open().ours.remove(&id)?;
+                self.stray_bytes = 0;
                 Some(*message)
             }
             Ok(Read::Request { id, method }) => {
@@ -132,22 +112,12 @@ impl Stdio {
                     return self.stray(Stray::TooManyRequests, line);
                 }
                 self.open().theirs += 1;
-                let request = match &*method {
-                    "ping" => ServerRequest::PingRequest(Default::default()),
-                    "roots/list" => ServerRequest::ListRootsRequest(Default::default()),
-                    _ => ServerRequest::CustomRequest(CustomRequest::new(method, None)),
-                };
-                Some(ServerJsonRpcMessage::request(request, id))
+                self.stray_bytes += line.len() as u64 + 1;
+                Some(ServerJsonRpcMessage::request(asked(method), id))
             }
             Ok(Read::Notification { method }) => {
-                if method == "notifications/tools/list_changed" {
-                    let changed = ToolListChangedNotification { method: Default::default(), extensions: Default::default() };
-                    return Some(ServerJsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(changed)));
-                }
-                // Progress, log messages, news of resources: nobody here waits for them.
-                tracing::trace!(%method, "an MCP server tells");
                 self.stray_bytes += line.len() as u64 + 1;
-                None
+                told(&method)
             }
         }
     }
@@ -212,11 +182,8 @@ impl Transport<RoleClient> for Stdio {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             match self.next().await {
-                Ok(Some(message)) => {
-                    self.stray_bytes = 0;
-                    return Some(message);
-                }
-                Ok(None) => {}
+                Ok(Some(message)) if self.stray_bytes <= MOST_STRAY_BYTES => return Some(message),
+                Ok(_) => {}
                 Err(end) => {
                     self.end(cut(&end));
                     return None;
@@ -236,90 +203,8 @@ impl Transport<RoleClient> for Stdio {
     }
 }
 
-impl Open {
-    fn note(&mut self, sent: &ClientJsonRpcMessage) {
-        match sent {
-            ClientJsonRpcMessage::Request(request) => {
-                if let NumberOrString::Number(id) = request.id {
-                    self.ours.insert(id, matches!(request.request, ClientRequest::InitializeRequest(_)));
-                }
-            }
-            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => self.theirs = self.theirs.saturating_sub(1),
-            ClientJsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-                    && let Some(NumberOrString::Number(id)) = cancelled.params.request_id
-                    && self.ours.remove(&id).is_some()
-                {
-                    self.cancelled.push_back(id);
-                    if self.cancelled.len() > CANCELLED_KEPT {
-                        self.cancelled.pop_front();
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// A line, and what was read in it.
 type Aside = (Vec<u8>, Result<Read, Stray>);
-
-/// A line that was read; nothing of it is borrowed.
-#[derive(Debug)]
-enum Read {
-    Answer { id: i64, message: Box<ServerJsonRpcMessage> },
-    Request { id: RequestId, method: String },
-    Notification { method: String },
-}
-
-fn read(line: &[u8], open: &Mutex<Open>) -> Result<Read, Stray> {
-    let open = || open.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = |id| {
-        let open = open();
-        open.ours.contains_key(&id) || open.cancelled.contains(&id)
-    };
-    match message(line, known)? {
-        Message::Answer { id, outcome } => {
-            let is_initialize = open().ours.get(&id).copied().unwrap_or(false);
-            let message = match outcome {
-                Ok(result) => answer(id, is_initialize, result),
-                Err(error) => failed(id, error_of(error)),
-            };
-            Ok(Read::Answer { id, message: Box::new(message) })
-        }
-        Message::Request { id, method } => Ok(Read::Request { id: their_id(id).ok_or(Stray::NotAMessage)?, method: head(&method) }),
-        Message::Notification { method } => Ok(Read::Notification { method: head(&method) }),
-    }
-}
-
-fn answer(id: i64, is_initialize: bool, result: &RawValue) -> ServerJsonRpcMessage {
-    let read = if is_initialize {
-        serde_json::from_str::<InitializeResult>(result.get()).map(ServerResult::InitializeResult)
-    } else {
-        serde_json::from_str::<Value>(result.get()).map(|value| ServerResult::CustomResult(CustomResult(value)))
-    };
-    match read {
-        Ok(result) => ServerJsonRpcMessage::response(result, NumberOrString::Number(id)),
-        Err(error) => failed(id, ErrorData::new(UNREADABLE, error.to_string(), None)),
-    }
-}
-
-fn failed(id: i64, error: ErrorData) -> ServerJsonRpcMessage {
-    ServerJsonRpcMessage::error(error, Some(NumberOrString::Number(id)))
-}
-
-/// The server's error, or what there is of it.
-fn error_of(error: &RawValue) -> ErrorData {
-    serde_json::from_str(error.get()).unwrap_or_else(|_| ErrorData::new(ErrorCode::INTERNAL_ERROR, head(error.get()), None))
-}
-
-fn their_id(id: &RawValue) -> Option<RequestId> {
-    if id.get().len() > WORD_CHARS { None } else { serde_json::from_str(id.get()).ok() }
-}
-
-/// As much of a server's word as is repeated to it.
-fn head(word: &str) -> String {
-    word.chars().take(WORD_CHARS).collect()
-}
 
 fn cut(end: &NoMore) -> Cut {
     let (words, is_ours) = match end {

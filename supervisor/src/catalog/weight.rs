@@ -1,0 +1,111 @@
+//! What a value takes in memory, read off its text before anything is kept of it.
+//!
+//! A text of a few bytes for each value becomes many times as large when it is read: one byte of `[` takes three hundred. So what a stranger may send is bounded by
+//! what it becomes, too.
+
+/// A value in its array: what `serde_json` has for one, with objects in the order of their text.
+const VALUE: usize = 72;
+/// An entry of an object beside its value: the hash, the key, and its place in the table.
+const ENTRY: usize = 32 + 9;
+/// What is set aside for values when there is a first one.
+const FIRST: usize = 4;
+/// What the allocator adds to a string or a list.
+const HEAD: usize = 16;
+/// Levels that are looked at. What is deeper is refused by whoever reads it, before it has read more than these.
+const LEVELS: usize = 128;
+
+/// Bytes that the value of a JSON text takes, near enough; of a text that is none, whatever comes out.
+pub(crate) fn weight(text: &str) -> usize {
+    #[derive(Clone, Copy, Default)]
+    struct Open {
+        items: usize,
+        is_object: bool,
+    }
+    let mut open = [Open::default(); LEVELS];
+    let mut depth = 0;
+    let mut weight = VALUE;
+    let mut string = None;
+    let mut is_escaped = false;
+    let mut is_new = true;
+    for (at, byte) in text.bytes().enumerate() {
+        if let Some(start) = string {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => {
+                    string = None;
+                    // An empty string sets nothing aside.
+                    weight += if at > start + 1 { at - start + HEAD } else { 0 };
+                }
+                _ => {}
+            }
+            continue;
+        }
+        if is_new && !matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t') {
+            is_new = false;
+            if let Some(inner) = open[..depth].last_mut() {
+                inner.items += 1;
+            }
+        }
+        match byte {
+            b'"' => string = Some(at),
+            b'[' | b'{' => {
+                let Some(next) = open.get_mut(depth) else { return weight };
+                *next = Open { items: 0, is_object: byte == b'{' };
+                depth += 1;
+                is_new = true;
+            }
+            b',' => is_new = true,
+            b']' | b'}' if depth > 0 => {
+                depth -= 1;
+                is_new = false;
+                let Open { items, is_object } = open[depth];
+                if items > 0 {
+                    weight += HEAD + items.max(FIRST) * if is_object { VALUE + ENTRY } else { VALUE };
+                }
+            }
+            _ => {}
+        }
+    }
+    weight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weight_is_what_reading_takes() {
+        // Measured as resident memory of a process that reads 16 MiB of each.
+        for (piece, per_piece) in [
+            ("[],", 72),
+            ("{},", 72),
+            ("0,", 72),
+            ("\"\",", 72),
+            ("\"a\",", 104),
+            ("[0],", 376),
+            ("{\"\":0},", 456),
+            ("[[[[[[0]]]]]],", 1_895),
+            ("{\"a\":1,\"b\":2,\"c\":3},", 551),
+            ("{\"id\":123456,\"name\":\"abcdefgh\",\"ok\":true,\"n\":12.5,\"t\":\"2024-01-01\"},", 1_126),
+        ] {
+            let text = format!("[{}0]", piece.repeat(1_000));
+            let found = weight(&text) / 1_000;
+            assert!(found * 100 > per_piece * 80 && found * 100 < per_piece * 130, "{piece}: {found} for {per_piece}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_a_string_is_no_value() {
+        let long = format!("{:?}", "[{,\"".repeat(10_000));
+        assert!(weight(&long) < long.len() + 200, "{}", weight(&long));
+        assert_eq!(weight("[]"), weight("7"));
+    }
+
+    #[test]
+    fn any_text_has_one() {
+        for text in ["", "]", "}}]", "\"", "\"\\", "[\"", "{\"a\"", ",,,", &"[".repeat(1 << 20), &"]".repeat(100)] {
+            assert!(weight(text) < 1 << 20, "{}", weight(text));
+        }
+    }
+}
