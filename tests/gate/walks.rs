@@ -164,6 +164,20 @@ fn a_run_that_is_not_watched_tells_and_copies_nothing_and_goes_the_same_way() {
 }
 
 #[test]
+fn arguments_that_are_short_as_a_text_and_large_in_memory_do_not_go() {
+    rig::together(async {
+        // A megabyte of it takes 150 in memory, and many calls may wait for a person at once.
+        let body = r#"
+            const call = (a) => openclaw.tools.call("demo:echo", { a }).then((r) => r.a.length, (e) => [e.code, e.data.limit]);
+            const nest = (levels) => levels === 0 ? [] : [nest(levels - 1)];
+            return [await call(Array(5000).fill(nest(90))), await call(Array(200000).fill(12)), await call("x".repeat(1000000))]"#;
+        let report = rig::supervisor().run(RunRequest::new(body), demo()).await;
+        assert_eq!(rig::json(&report), json!([["too_large", 32 << 20], 200_000, 1_000_000]), "{:?}", report.error);
+        assert_eq!(report.calls[0].state, CallState::Refused);
+    });
+}
+
+#[test]
 fn arguments_that_a_hook_made_too_large_do_not_go() {
     rig::together(async {
         let gate = Gate::new().with_hook(Hook::new("grow", Does::Rewrite(json!({"x": "y".repeat(5_000)}))));

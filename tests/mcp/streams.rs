@@ -18,6 +18,8 @@ use crate::stage::{Scene, call};
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
+type Plain = fn(&Value, &mut TcpStream);
+
 /// What a server does with a connection.
 trait Way: Fn(&Value, &mut TcpStream) + Send + Sync + 'static {}
 impl<T: Fn(&Value, &mut TcpStream) + Send + Sync + 'static> Way for T {}
@@ -130,7 +132,7 @@ fn taken(_: &Value, stream: &mut TcpStream) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_answer_fails_its_call_at_once_and_says_what_it_was() {
-    let ways: [(fn(&Value, &mut TcpStream), &str); 7] = [
+    let ways: [(Plain, &str); 7] = [
         (taken, "HTTP 202"),
         (|message, stream| say(stream, "", &text(&json!({"id": message["id"].as_u64().unwrap() + 7}), "x")), "something else"),
         (|_, stream| say(stream, "", &text(&json!({"id": null}), "x")), "something else"),
@@ -227,7 +229,7 @@ async fn a_stream_that_closes_at_once_is_opened_ever_less_often() {
     let breaks = |_: &Value, stream: &mut TcpStream| {
         put(stream, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99\r\n\r\nid: 1\n\n")
     };
-    let ways: [fn(&Value, &mut TcpStream); 2] = [closes, breaks];
+    let ways: [Plain; 2] = [closes, breaks];
     for on_get in ways {
         let server = Server::start(|message, stream| say(stream, "", &text(message, "said")), on_get, taken);
         let scene = server.scene();

@@ -178,6 +178,33 @@ fn a_result_above_the_limit_of_the_run_fails_the_call_alone() {
     serve.stop();
 }
 
+/// Twelve bytes of it take 1.9 KB in memory.
+const SHORT_AND_LARGE: &str = "[[[[[[0]]]]]]";
+
+#[test]
+fn what_is_short_as_a_text_and_large_as_a_value_is_refused_before_it_is_read() {
+    let serve = Serve::start(&[]);
+    let mut link = serve.connect();
+    let large: Value = serde_json::from_str(SHORT_AND_LARGE).unwrap();
+    let many = |times: usize| Value::Array(vec![large.clone(); times]);
+    let peak = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", serve.pid())).unwrap();
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    let body = "try { return await openclaw.tools.call('t', {}) } catch (e) { return [e.code, e.data.limit] }";
+    link.start("large", body, json!({"catalog": {"tools": [tool("t")]}, "limits": {"resultBytes": 16 << 20, "wallMs": 60_000}}));
+    let call = link.method("catalog.call");
+    // Read, they take 1.6 GB.
+    link.answer(&call, many(900_000));
+    assert_eq!(link.report_of("large")["value"], json!(["too_large", 128 << 20]));
+    let mut heavy = tool("t");
+    heavy["parameters"] = json!({"type": "object", "x": many(900_000)});
+    let refused = link.ask("run.start", json!({"run": "heavy", "body": "return 1", "catalog": {"tools": [heavy]}}));
+    assert_eq!(link.answer_to(refused)["error"]["data"]["code"], "invalid_catalog");
+    assert!(peak() < 512 << 10, "{} KiB", peak());
+    serve.stop();
+}
+
 #[test]
 fn a_hundred_megabytes_are_neither_read_nor_kept() {
     let serve = Serve::start(&[]);

@@ -3,6 +3,12 @@
 //! A text of a few bytes for each value becomes many times as large when it is read: one byte of `[` takes three hundred. So what a stranger may send is bounded by
 //! what it becomes, too.
 
+/// Bytes of memory that the value of one answer may take: eight times its longest text. Rows of a table take sixteen times theirs, so those of the usual limit of a result
+/// (4 MiB) pass, and so does one long text; sixteen MiB of small lists would take two gigabytes.
+pub(crate) const MOST_WEIGHT: usize = 128 << 20;
+/// How many times their text the arguments of a call may take in memory, of the longest text that they may have: twice what rows of a table do.
+pub(crate) const ARGS_WEIGHT: usize = 32;
+
 /// A value in its array: what `serde_json` has for one, with objects in the order of their text.
 const VALUE: usize = 72;
 /// An entry of an object beside its value: the hash, the key, and its place in the table.

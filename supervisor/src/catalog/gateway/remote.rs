@@ -11,14 +11,14 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error as WordError;
 use serde_json::{Value, json};
 
-use super::super::{CallCode, CallContext, CallFailure, Catalog, CatalogSummary, SearchQuery, Tool, ToolSet, quoted};
+use super::super::{CallCode, CallContext, CallFailure, Catalog, CatalogSummary, MOST_WEIGHT, SearchQuery, Tool, ToolSet, quoted, weight};
 use super::peer::{AskFailure, Peer};
 use super::told;
 
 /// Rows of one search at most, whatever was asked for.
 const MOST_ROWS: usize = 50;
-/// Bytes of tools that are kept for one run, so that a call of a tool that was just found is one question and not two.
-const KEPT_BYTES: usize = 4 << 20;
+/// Bytes of memory of tools that are kept for one run, so that a call of a tool that was just found is one question and not two: 4 MiB of text take so much.
+const KEPT_WEIGHT: usize = 64 << 20;
 
 /// The catalog of one run. Searches and descriptions are answered by the gateway, or from a list that it handed over; calls go to the gateway in either case.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct RemoteCatalog {
 #[derive(Debug, Default)]
 struct Seen {
     tools: HashMap<String, Arc<Tool>>,
-    bytes: usize,
+    weight: usize,
 }
 
 impl RemoteCatalog {
@@ -50,18 +50,19 @@ impl RemoteCatalog {
     async fn describe_there(&self, id: &str) -> Result<Arc<Tool>, CallFailure> {
         let ask = Ask::Describe { run: self.run.clone(), id: id.to_owned() };
         let answer = self.peer.ask(&ask).await.map_err(|failure| failed(&failure, &ask, id))?;
+        let weight = light(&answer, &ask, id)?;
         let read = ToolText::read(answer.text()).and_then(told::tool).map_err(|violation| misread(&violation, &ask, id))?;
-        self.keep(&read, answer.bytes());
+        self.keep(&read, weight);
         Ok(read)
     }
 
-    fn keep(&self, tool: &Arc<Tool>, bytes: usize) {
+    fn keep(&self, tool: &Arc<Tool>, weight: usize) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.tools.contains_key(&tool.id) {
             // What it says now is what counts.
             seen.tools.insert(tool.id.clone(), Arc::clone(tool));
-        } else if seen.bytes + bytes <= KEPT_BYTES {
-            seen.bytes += bytes;
+        } else if seen.weight + weight <= KEPT_WEIGHT {
+            seen.weight += weight;
             seen.tools.insert(tool.id.clone(), Arc::clone(tool));
         }
     }
@@ -81,10 +82,11 @@ impl Catalog for RemoteCatalog {
         }
         let ask = Ask::Search { run: self.run.clone(), query: query.query.clone(), limit: query.limit };
         let answer = self.peer.ask(&ask).await.map_err(|failure| failed(&failure, &ask, ""))?;
+        let weight = light(&answer, &ask, "")?;
         let read = ToolText::list(answer.text(), MOST_ROWS);
         let read = read.and_then(|rows| rows.into_iter().map(told::tool).collect::<Result<Vec<_>, _>>());
         let tools = read.map_err(|violation| misread(&violation, &ask, ""))?;
-        let each = answer.bytes() / tools.len().max(1);
+        let each = weight / tools.len().max(1);
         tools.iter().for_each(|tool| self.keep(tool, each));
         Ok(tools)
     }
@@ -111,6 +113,7 @@ impl Catalog for RemoteCatalog {
         let args = JsonText::of(&args).map_err(|_| CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments have no JSON"))?;
         let ask = Ask::Call { run: self.run.clone(), seq: context.seq, id: tool.id.clone(), args };
         let answer = self.peer.ask(&ask).await.map_err(|failure| failed(&failure, &ask, &tool.id))?;
+        light(&answer, &ask, &tool.id)?;
         answer.to_value().map_err(|violation| misread(&violation, &ask, &tool.id))
     }
 }
@@ -125,6 +128,20 @@ fn failed(failure: &AskFailure, ask: &Ask, id: &str) -> CallFailure {
         }
         AskFailure::TooLong { .. } => CallFailure::new(CallCode::TooLarge, id, failure.to_string()),
     }
+}
+
+/// What an answer takes in memory when it is read; refused if that is too much, before it is.
+fn light(answer: &JsonText, ask: &Ask, id: &str) -> Result<usize, CallFailure> {
+    let weight = weight(answer.text());
+    if weight <= MOST_WEIGHT {
+        return Ok(weight);
+    }
+    let message = format!(
+        "the gateway's answer to {} has so many values that it would take {weight} bytes of memory where {MOST_WEIGHT} are the limit; ask it for less at a time",
+        ask.method()
+    );
+    let code = if matches!(ask, Ask::Call { .. }) { CallCode::TooLarge } else { CallCode::ToolUnavailable };
+    Err(CallFailure::new(code, id, message).with_data(json!({"memoryBytes": weight, "limit": MOST_WEIGHT})))
 }
 
 /// An answer that is not what the wire says: of this request alone, since its envelope was sound.
@@ -146,7 +163,8 @@ fn told_failure(error: &WireError, id: &str) -> CallFailure {
     );
     failure.name.clone_from(&error.name);
     if let Some(data) = &error.data {
-        failure.data = data.to_value().unwrap_or_default();
+        // What is too large to be read is left out; the failure is not.
+        failure.data = if weight(data.text()) <= MOST_WEIGHT { data.to_value().unwrap_or_default() } else { Value::Null };
     }
     failure
 }

@@ -5,9 +5,8 @@ use rmcp::model::ErrorCode;
 use serde_json::json;
 
 use super::super::text::{Lines, cleaned};
-use super::super::{CallCode, CallFailure, Tool, quoted};
+use super::super::{CallCode, CallFailure, MOST_WEIGHT, Tool, quoted};
 use super::lines::LINE_BYTES;
-use super::sorting::MOST_WEIGHT;
 
 /// The transport's own word for an answer above the limit; its message is the number of bytes.
 pub(super) const TOO_LONG: ErrorCode = ErrorCode(-32_990);

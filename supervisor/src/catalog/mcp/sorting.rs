@@ -10,7 +10,7 @@ use rmcp::model::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::weight::weight;
+use super::super::{MOST_WEIGHT, weight};
 use super::envelope::{Message, Stray, message};
 use super::failures::{TOO_HEAVY, UNREADABLE};
 
@@ -24,10 +24,6 @@ pub(super) const MOST_STRAY_BYTES: u64 = 256 << 20;
 const CANCELLED_KEPT: usize = 256;
 /// Characters of an id or a method of the server's that are repeated to it.
 const WORD_CHARS: usize = 256;
-/// Bytes of memory that the value of one answer may take: eight times its longest text. Rows of a table take sixteen times theirs, so those of the usual limit of a result
-/// (4 MiB) pass, and so does one long text; sixteen MiB of small lists would take two gigabytes.
-pub(super) const MOST_WEIGHT: usize = 128 << 20;
-
 /// What waits for an answer.
 #[derive(Debug, Default)]
 pub(super) struct Open {
