@@ -15,8 +15,12 @@ const VALUE: usize = 72;
 const ENTRY: usize = 32 + 9;
 /// What is set aside for values when there is a first one.
 const FIRST: usize = 4;
+/// Up to so many the room for the next ones counts: it shares its pages with others.
+const DOUBLED: usize = 64;
 /// What the allocator adds to a string or a list.
 const HEAD: usize = 16;
+/// The least that it gives.
+const LEAST: usize = 32;
 /// Levels that are looked at. What is deeper is refused by whoever reads it, before it has read more than these.
 const LEVELS: usize = 128;
 
@@ -30,7 +34,7 @@ pub(crate) fn weight(text: &str) -> usize {
     let mut open = [Open::default(); LEVELS];
     let mut depth = 0;
     let mut weight = VALUE;
-    let mut string = None;
+    let mut string: Option<usize> = None;
     let mut is_escaped = false;
     let mut is_new = true;
     for (at, byte) in text.bytes().enumerate() {
@@ -41,7 +45,7 @@ pub(crate) fn weight(text: &str) -> usize {
                 b'"' => {
                     string = None;
                     // An empty string sets nothing aside.
-                    weight += if at > start + 1 { at - start + HEAD } else { 0 };
+                    weight += if at > start + 1 { (at - start + HEAD).max(LEAST) } else { 0 };
                 }
                 _ => {}
             }
@@ -67,7 +71,9 @@ pub(crate) fn weight(text: &str) -> usize {
                 is_new = false;
                 let Open { items, is_object } = open[depth];
                 if items > 0 {
-                    weight += HEAD + items.max(FIRST) * if is_object { VALUE + ENTRY } else { VALUE };
+                    // Lists grow to twice their length; of a long one the half that is not used costs nothing.
+                    let room = if items <= DOUBLED { items.next_power_of_two().max(FIRST) } else { items };
+                    weight += HEAD + room * if is_object { VALUE + ENTRY } else { VALUE };
                 }
             }
             _ => {}
