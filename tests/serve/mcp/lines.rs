@@ -124,9 +124,13 @@ impl Lines {
 
     /// The answer with this id; what comes before it is put aside.
     pub fn answer(&mut self, id: &Value) -> Value {
+        let is_it = |message: &Value| message.get("id") == Some(id) && message.get("method").is_none();
+        if let Some(at) = self.aside.iter().position(is_it) {
+            return self.aside.remove(at);
+        }
         let began = Instant::now();
         while let Some(message) = self.next(PATIENCE.saturating_sub(began.elapsed())) {
-            if message.get("id") == Some(id) && message.get("method").is_none() {
+            if is_it(&message) {
                 return message;
             }
             self.aside.push(message);
