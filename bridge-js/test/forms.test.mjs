@@ -122,6 +122,7 @@ const refused = [
   ['return 1\0', 'syntax_error', /U\+0000; there is an invisible character; delete it/, 1, 9],
   ['const md = `\n```js\nx\n```\n`;\nreturn md', 'syntax_error', /a template literal holds ```/, 2, 1],
   [`${fence}js\nconst md = \`\n${fence}js\nx\n${fence}\n\`;\nreturn md\n${fence}`, 'invalid_body', /a template literal holds ```/],
+  [`return 1\n${fence}\n${fence}`, 'syntax_error', /text around a fenced block/, 1],
   ['"""Do it"""\nreturn 1', 'syntax_error', /Python/, 1],
   ['#!/usr/bin/env python3\nprint("hi")', 'syntax_error', /Python/, 1],
   ['FOO=$(curl -s http://x)', 'syntax_error', /shell/, 1],

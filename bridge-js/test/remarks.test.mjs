@@ -81,6 +81,14 @@ test('advice is for what is meant: other mistakes of the same kind get none of i
   assert.doesNotMatch(await message('const [t] = await openclaw.tools.search("echo"); return t.input.name.id'), /found no tool/);
 });
 
+test('a promise that is awaited by its name is not the mistake, and another one is', async () => {
+  const start = 'const p = openclaw.tools.call("echo", {});\n';
+  for (const use of ['const r = await p;', 'const [r] = await Promise.all([p]);', 'const r = await p.then((v) => v);']) {
+    assert.doesNotMatch(await message(`${start}${use}\nreturn r.a.b`), /promise/, use);
+  }
+  assert.match(await message(`${start}await Promise.all([1, 2]);\nreturn p.a.b`), /gives a promise/);
+});
+
 test('code from strings is placed where it is asked for', async () => {
   const { error } = await runBody('const a = 1;\nreturn a + eval("1")');
   assert.deepEqual([error.data.line, error.data.column], [2, 12]);

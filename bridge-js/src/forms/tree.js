@@ -50,11 +50,13 @@ export const returnsAtTop = (tree) => {
   return found;
 };
 
-/** True for a template tagged with an empty template: what a line of three backticks is when it is read as JavaScript. */
+const isEmptyTemplate = (quasi) => quasi !== undefined && quasi.end - quasi.start === 2;
+
+/** True for a template tagged with a template, or with what an empty one gave: what a line of three backticks is when it is read as JavaScript. */
 export const hasFenceTemplate = (tree) => {
   let found = false;
   walk(tree, (node) => {
-    if (node.type === 'TaggedTemplateExpression' && node.tag.type === 'TemplateLiteral') found = true;
+    if (node.type === 'TaggedTemplateExpression' && (node.tag.type === 'TemplateLiteral' || isEmptyTemplate(node.tag.quasi))) found = true;
     return !found;
   });
   return found;

@@ -137,7 +137,7 @@ const forType = (message, source, offset) => {
   }
   const subject = isNot ? regexpExec(/^\S*/, message)[0] : '';
   if (isNot && callsTools(source) && (regexpExec(ENVELOPE, subject) !== null || isTakenOut(subject, source))) return NO_ENVELOPE;
-  return notFunction || reading || isNot || destructured ? unawaited(source, false) : '';
+  return notFunction || reading || isNot || destructured ? unawaited(source) : '';
 };
 
 /** A missing name with what is read of it: `demo.echo(…)` is the tool echo of demo. */
@@ -156,16 +156,16 @@ export const adviceFor = (name, message, source, offset) => {
   if (name === 'TypeError') return forType(message, source, offset);
   if (name === 'EvalError') return 'code from strings is switched off here; write the code in the body itself';
   if (name === 'SyntaxError' && stringIndexOf(message, '[object ') >= 0 && endsWith(message, 'is not valid JSON')) {
-    return stringIndexOf(message, '[object Promise]') >= 0 ? unawaited(source, false) : 'this is an object already: calls give native values, use them without JSON.parse';
+    return stringIndexOf(message, '[object Promise]') >= 0 ? unawaited(source) : 'this is an object already: calls give native values, use them without JSON.parse';
   }
   return '';
 };
 
 /** What a body that ended without a value may have forgotten, or ''. `called`: it made a call; `logged`: it showed something. */
 export const adviceForNothing = (source, called, logged) => {
-  const forgotten = called || !logged ? unawaited(source, true) : '';
+  const forgotten = called || !logged ? unawaited(source) : '';
   return forgotten === '' && !logged ? hints.idle : forgotten;
 };
 
 /** What a body whose value tells of a promise may have forgotten, or ''. */
-export const adviceForTrace = (source) => unawaited(source, true);
+export const adviceForTrace = (source) => unawaited(source);

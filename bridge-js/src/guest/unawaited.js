@@ -41,17 +41,36 @@ const useOf = (source, at, open) => {
   return before[1] === undefined || before[1] === '}' || before[1] === ']' ? '' : before[1];
 };
 
-const isUsedAsPromise = (name, source) =>
-  stringIndexOf(source, `await ${name}`) >= 0 || stringIndexOf(source, `${name}.then(`) >= 0 || regexpExec(/\bPromise\s*\.\s*(?:all|allSettled|any|race)\b/, source) !== null;
+/** True when `name` stands in the text as a word of its own. */
+const hasWord = (text, name) => {
+  for (let at = stringIndexOf(text, name); at >= 0; at = stringIndexOf(text, name, at + name.length)) {
+    if (regexpExec(/^[^\w$]?$/, stringSlice(text, at - 1, at)) !== null && regexpExec(/^[^\w$]?$/, stringSlice(text, at + name.length, at + name.length + 1)) !== null) return true;
+  }
+  return false;
+};
+
+/** True for a name that is awaited somewhere, listened to, or handed to one of Promise's own. */
+const isUsedAsPromise = (name, source) => {
+  if (stringIndexOf(source, `await ${name}`) >= 0 || stringIndexOf(source, `${name}.then(`) >= 0) return true;
+  const together = /\bPromise\s*\.\s*(?:all|allSettled|any|race)\s*(?=\()/g;
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    const found = regexpExec(together, source);
+    if (found === null) return false;
+    const open = found.index + found[0].length;
+    const end = behindBracket(source, open);
+    if (hasWord(stringSlice(source, open, end < 0 ? open + LOOK_INSIDE : end), name)) return true;
+  }
+  return false;
+};
 
 /** The method of the first call of openclaw.tools whose promise is plainly taken for its value, as `{method, chained}`, or null. */
-const apiCall = (source, excuses) => {
+const apiCall = (source) => {
   let at = stringIndexOf(source, API_TEXT);
   for (let looks = 0; at >= 0 && looks < MAX_LOOKS; looks++) {
     const after = regexpExec(/^(search|describe|call)\(/, stringSlice(source, at + API_TEXT.length, at + API_TEXT.length + 9));
     if (after !== null) {
       const use = useOf(source, at, at + API_TEXT.length + after[1].length);
-      if (use !== null && !(excuses && use !== 'chained' && use !== '' && isUsedAsPromise(use, source))) return { __proto__: null, method: after[1], chained: use === 'chained' };
+      if (use !== null && (use === 'chained' || use === '' || !isUsedAsPromise(use, source))) return { __proto__: null, method: after[1], chained: use === 'chained' };
     }
     at = stringIndexOf(source, API_TEXT, at + API_TEXT.length);
   }
@@ -70,7 +89,7 @@ const helperCall = (source) => {
       const before = stringSlice(source, at > LOOK_BACK ? at - LOOK_BACK : 0, at);
       if (regexpExec(/(?:[\w$.]|\bfunction\s+)$/, before) === null) {
         const use = useOf(source, at, at + name.length);
-        if (use !== null && !(use !== 'chained' && use !== '' && isUsedAsPromise(use, source))) return name;
+        if (use !== null && (use === 'chained' || use === '' || !isUsedAsPromise(use, source))) return name;
       }
       at = stringIndexOf(source, `${name}(`, at + name.length);
     }
@@ -94,9 +113,9 @@ const AWAITED = {
 
 export const chainedAdvice = (method) => `a property of the promise of openclaw.tools.${method} is read, not of its value; put await and call into parentheses: ${IN_PARENTHESES[method]}`;
 
-/** One clause, or ''. With `excuses`, what is awaited somewhere by its name is none. */
-export const unawaited = (source, excuses) => {
-  const found = apiCall(source, excuses);
+/** One clause, or ''. */
+export const unawaited = (source) => {
+  const found = apiCall(source);
   if (found !== null) {
     return found.chained ? chainedAdvice(found.method) : `openclaw.tools.${found.method} gives a promise, and one in this body is not awaited: ${AWAITED[found.method]}`;
   }
