@@ -197,6 +197,12 @@ fn what_is_short_as_a_text_and_large_as_a_value_is_refused_before_it_is_read() {
     // Read, they take 1.6 GB.
     link.answer(&call, many(900_000));
     assert_eq!(link.report_of("large")["value"], json!(["too_large", 128 << 20]));
+    let wants = json!({"hooks": true});
+    let hooked = json!({"catalog": {"tools": [tool("t")]}, "wants": wants, "limits": {"wallMs": 60_000}});
+    link.start("hooked", "try { return await openclaw.tools.call('t', {}) } catch (e) { return e.code }", hooked);
+    let hook = link.method("hook.beforeToolCall");
+    link.answer(&hook, json!({"decision": "allow", "args": {"x": many(900_000)}}));
+    assert_eq!(link.report_of("hooked")["value"], "hook_failed");
     let mut heavy = tool("t");
     heavy["parameters"] = json!({"type": "object", "x": many(900_000)});
     let refused = link.ask("run.start", json!({"run": "heavy", "body": "return 1", "catalog": {"tools": [heavy]}}));

@@ -7,7 +7,7 @@ use codemode_protocol::MAX_DEPTH;
 use serde_json::{Map, Value};
 
 use super::faults::below;
-use crate::catalog::within_depth;
+use crate::catalog::{ARGS_WEIGHT, weight, within_depth};
 
 /// Schemas looked at for one set of arguments. A schema may branch without end; when this is used up, nothing more is decoded.
 const MAX_LOOKS: usize = 20_000;
@@ -18,6 +18,8 @@ const MAX_HOPS: usize = 16;
 const MAX_LEVELS: u32 = MAX_DEPTH - 1;
 /// Texts inside texts. A model may encode twice by mistake; each text is read again with all that is in it.
 const MAX_TEXTS_DEEP: usize = 3;
+/// Bytes of memory that all decoded texts of one set of arguments may take: as much as arguments of the usual length (1 MiB) may when they are no texts.
+const MAX_WEIGHT: usize = ARGS_WEIGHT << 20;
 
 /// Types that a schema takes, as bits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,7 +66,7 @@ impl Types {
 
 /// Decodes in place; gives the JSON pointers of what was decoded.
 pub(super) fn decode_texts(schema: &Value, args: &mut Value) -> Vec<String> {
-    let mut decoder = Decoder { root: schema, looks: 0, decoded: Vec::new() };
+    let mut decoder = Decoder { root: schema, looks: 0, weight: 0, decoded: Vec::new() };
     decoder.at(&[schema], args, "", Below::default());
     decoder.decoded
 }
@@ -85,16 +87,27 @@ impl Below {
 struct Decoder<'a> {
     root: &'a Value,
     looks: usize,
+    weight: usize,
     decoded: Vec<String>,
 }
 
 impl<'a> Decoder<'a> {
+    /// Whether what the text would become may still be kept; then it counts.
+    fn has_room(&mut self, text: &str) -> bool {
+        let weight = self.weight.saturating_add(weight(text));
+        let fits = weight <= MAX_WEIGHT;
+        if fits {
+            self.weight = weight;
+        }
+        fits
+    }
+
     /// Looks at one place, for which all of these schemas hold.
     fn at(&mut self, schemas: &[&'a Value], value: &mut Value, path: &str, mut below_root: Below) {
         if let Value::String(text) = &*value {
             let taken = schemas.iter().fold(Types::ALL, |taken, schema| taken.and(self.types(schema, 0)));
             let decodable = !taken.has(Types::TEXT) && taken.has(Types::OBJECT.or(Types::ARRAY)) && self.looks < MAX_LOOKS;
-            let decodable = decodable && below_root.texts < MAX_TEXTS_DEEP;
+            let decodable = decodable && below_root.texts < MAX_TEXTS_DEEP && self.has_room(text);
             let Some(decoded) = decodable.then(|| serde_json::from_str::<Value>(text).ok()).flatten() else {
                 return;
             };
@@ -287,6 +300,16 @@ mod tests {
         let started = std::time::Instant::now();
         decoded(json!({"properties": {"a": branch}}), json!({"a": "{}"}));
         assert!(started.elapsed() < std::time::Duration::from_secs(1));
+    }
+
+    #[test]
+    fn texts_that_are_short_and_large_as_values_stay_texts() {
+        let schema = json!({"properties": {"a": {"type": "array"}, "b": {"type": "array"}}});
+        let half = MAX_WEIGHT / 2 / weight("[[[0]]]");
+        let text = |times: usize| format!("[{}[]]", "[[[0]]],".repeat(times));
+        assert_eq!(decoded(schema.clone(), json!({"a": text(half * 3)})).1, Vec::<String>::new());
+        // Two that would do alone do not do together: the second stays.
+        assert_eq!(decoded(schema, json!({"a": text(half * 2 / 3), "b": text(half * 2 / 3)})).1.len(), 2);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use codemode_protocol::gateway::{ApprovalWord, Ask, CalledTool, HookWord, RunNam
 use serde_json::Value;
 
 use crate::catalog::gateway::Peer;
-use crate::catalog::{Source, Tool};
+use crate::catalog::{MOST_WEIGHT, Source, Tool, weight};
 use crate::gate::{ApprovalAnswer, ApprovalRequest, Approver, BeforeToolCall, HookDecision, HookFault, PendingCall};
 
 /// Puts questions of one run to its gateway.
@@ -55,6 +55,11 @@ impl BeforeToolCall for RemoteHook {
         Ok(match word {
             HookWord::Allow { args: None } => HookDecision::Allow,
             HookWord::Allow { args: Some(args) } => {
+                if weight(args.text()) > MOST_WEIGHT {
+                    return Err(HookFault::Unreadable(format!(
+                        "its arguments have so many values that they take more than {MOST_WEIGHT} bytes of memory"
+                    )));
+                }
                 HookDecision::Rewrite(args.to_value().map_err(|violation| HookFault::Unreadable(violation.to_string()))?)
             }
             HookWord::Block { reason } => HookDecision::Block { reason: reason.unwrap_or_else(|| "no reason given".to_owned()) },
