@@ -46,6 +46,7 @@ const failing = {
   'const [t] = openclaw.tools.search("echo"); return t': /openclaw\.tools\.search gives a promise/,
   'return await openclaw.tools.search("echo").map((x) => x.id)': /`\(await openclaw\.tools\.search\(query\)\)\[0\]`/,
   'return await openclaw.tools.search("echo")[0].id': /`\(await openclaw\.tools\.search\(query\)\)\[0\]`/,
+  'return await openclaw.tools.search("no such")[0].id': /`\(await openclaw\.tools\.search\(query\)\)\[0\]`/,
   'async function find() { return [] }\nreturn find().map((x) => x)': /find is an async function/,
   'const [t] = await openclaw.tools.search("no such"); return t.id': /the search for "no such" found no tool/,
   'const r = await openclaw.tools.search("echo"); return r.tools[0].id': /without an envelope/,

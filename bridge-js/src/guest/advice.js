@@ -75,7 +75,8 @@ const forReading = (message, source, before) => {
   if (regexpExec(/\bopenclaw\s*\.\s*tools\s*\.\s*[\w$]+\s*\??\.?\s*$/, before) !== null) return notMethod(word);
   if (regexpExec(/\bopenclaw\s*\.\s*[\w$]+\s*\??\.?\s*$/, before) !== null) return `openclaw has tools alone, and tools are not properties of it; ${asTool(word)}`;
   if (hints.emptySearch !== null && regexpExec(/^(?:id|name|description|input|source|sourceName)$/, word) !== null) {
-    return `the search for ${hints.emptySearch} found no tool; search with other words, and see that there is a row before you take it`;
+    // A search whose promise was read had no rows to give yet, however many it found.
+    return unawaited(source) || `the search for ${hints.emptySearch} found no tool; search with other words, and see that there is a row before you take it`;
   }
   if (callsTools(source) && (regexpExec(ENVELOPE, before) !== null || isTakenOut(regexpExec(/([\w$]+)\s*(?:\??\.|\??\.?\[)\s*$/, before)?.[1] ?? '', source))) return NO_ENVELOPE;
   return '';
