@@ -54,7 +54,7 @@ pub(crate) use text::{cleaned_line, is_unfit};
 pub(crate) use text_file::{NotText, known_reason, read_at_most, reason, utf8};
 pub use tool::Tool;
 pub use value::tool_value;
-pub(crate) use weight::{ARGS_WEIGHT, MOST_WEIGHT, weight};
+pub(crate) use weight::{ARGS_WEIGHT, MOST_WEIGHT, TooHeavy, weighed, weight};
 
 use std::collections::BTreeMap;
 use std::fmt;

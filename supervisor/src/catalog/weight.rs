@@ -3,6 +3,8 @@
 //! A text of a few bytes for each value becomes many times as large when it is read: one byte of `[` takes three hundred. So what a stranger may send is bounded by
 //! what it becomes, too.
 
+use serde_json::{Value, json};
+
 /// Bytes of memory that the value of one answer may take: eight times its longest text. Rows of a table take sixteen times theirs, so those of the usual limit of a result
 /// (4 MiB) pass, and so does one long text; sixteen MiB of small lists would take two gigabytes.
 pub(crate) const MOST_WEIGHT: usize = 128 << 20;
@@ -23,6 +25,28 @@ const HEAD: usize = 16;
 const LEAST: usize = 32;
 /// Levels that are looked at. What is deeper is refused by whoever reads it, before it has read more than these.
 const LEVELS: usize = 128;
+
+/// A text that is not to be read: the value would take too much.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct TooHeavy {
+    /// Bytes of memory that it would take.
+    pub(crate) weight: usize,
+    /// As many as it may.
+    pub(crate) limit: usize,
+}
+
+impl TooHeavy {
+    /// Both numbers, as the `data` of a failure has them.
+    pub(crate) fn data(self) -> Value {
+        json!({"memoryBytes": self.weight, "limit": self.limit})
+    }
+}
+
+/// The weight of a text that may be read.
+pub(crate) fn weighed(text: &str, limit: usize) -> Result<usize, TooHeavy> {
+    let weight = weight(text);
+    if weight <= limit { Ok(weight) } else { Err(TooHeavy { weight, limit }) }
+}
 
 /// Bytes that the value of a JSON text takes, near enough; of a text that is none, whatever comes out.
 pub(crate) fn weight(text: &str) -> usize {

@@ -18,7 +18,9 @@ use super::output::{check_output, is_checkable};
 use super::redact::redacted;
 use super::step::{Listener, Step, StepOutcome, StepTaken, Told};
 use super::{ApprovalAnswer, ApprovalRequest, ApprovalRule, Approver, CheckedArguments, Gate, check_arguments};
-use crate::catalog::{ARGS_WEIGHT, CallCode, CallContext, CallFailure, Catalog, Schema, SearchQuery, Tool, cleaned_line, quoted, weight};
+use crate::catalog::{
+    ARGS_WEIGHT, CallCode, CallContext, CallFailure, Catalog, Schema, SearchQuery, TooHeavy, Tool, cleaned_line, quoted, weighed,
+};
 
 /// Arguments up to this size are checked where the caller is: that takes microseconds, and a thread would take more. What a schema can make of them is
 /// bounded (`catalog::Schema`), but the bound is for the largest arguments.
@@ -271,14 +273,14 @@ impl Passage {
             return Err(too_large(tool, args.bytes(), limit));
         }
         // Many calls may wait at once, each with its arguments.
-        let (weight, most) = (weight(args.text()), ARGS_WEIGHT.saturating_mul(limit));
-        if weight > most {
+        weighed(args.text(), ARGS_WEIGHT.saturating_mul(limit)).map_err(|heavy| {
+            let TooHeavy { weight, limit } = heavy;
             let message = format!(
-                "arguments of {} have so many values that they take {weight} bytes of memory where {most} are the limit; use fewer at a time",
+                "arguments of {} have so many values that they take {weight} bytes of memory where {limit} are the limit; use fewer at a time",
                 quoted(&tool.id)
             );
-            return Err(CallFailure::new(CallCode::TooLarge, &tool.id, message).with_data(json!({"memoryBytes": weight, "limit": most})));
-        }
+            CallFailure::new(CallCode::TooLarge, &tool.id, message).with_data(heavy.data())
+        })?;
         let work = |tool: &Tool, args: &JsonText| {
             let unreadable = |_| CallFailure::new(CallCode::InvalidArguments, &tool.id, "the arguments are no JSON this side can read");
             let checked = check_arguments(tool, args.to_value().map_err(unreadable)?)?;

@@ -11,7 +11,9 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error as WordError;
 use serde_json::{Value, json};
 
-use super::super::{CallCode, CallContext, CallFailure, Catalog, CatalogSummary, MOST_WEIGHT, SearchQuery, Tool, ToolSet, quoted, weight};
+use super::super::{
+    CallCode, CallContext, CallFailure, Catalog, CatalogSummary, MOST_WEIGHT, SearchQuery, TooHeavy, Tool, ToolSet, quoted, weighed,
+};
 use super::peer::{AskFailure, Peer};
 use super::told;
 
@@ -132,16 +134,15 @@ fn failed(failure: &AskFailure, ask: &Ask, id: &str) -> CallFailure {
 
 /// What an answer takes in memory when it is read; refused if that is too much, before it is.
 fn light(answer: &JsonText, ask: &Ask, id: &str) -> Result<usize, CallFailure> {
-    let weight = weight(answer.text());
-    if weight <= MOST_WEIGHT {
-        return Ok(weight);
-    }
-    let message = format!(
-        "the gateway's answer to {} has so many values that it would take {weight} bytes of memory where {MOST_WEIGHT} are the limit; ask it for less at a time",
-        ask.method()
-    );
-    let code = if matches!(ask, Ask::Call { .. }) { CallCode::TooLarge } else { CallCode::ToolUnavailable };
-    Err(CallFailure::new(code, id, message).with_data(json!({"memoryBytes": weight, "limit": MOST_WEIGHT})))
+    weighed(answer.text(), MOST_WEIGHT).map_err(|heavy| {
+        let TooHeavy { weight, limit } = heavy;
+        let message = format!(
+            "the gateway's answer to {} has so many values that it would take {weight} bytes of memory where {limit} are the limit; ask it for less at a time",
+            ask.method()
+        );
+        let code = if matches!(ask, Ask::Call { .. }) { CallCode::TooLarge } else { CallCode::ToolUnavailable };
+        CallFailure::new(code, id, message).with_data(heavy.data())
+    })
 }
 
 /// An answer that is not what the wire says: of this request alone, since its envelope was sound.
@@ -164,7 +165,7 @@ fn told_failure(error: &WireError, id: &str) -> CallFailure {
     failure.name.clone_from(&error.name);
     if let Some(data) = &error.data {
         // What is too large to be read is left out; the failure is not.
-        failure.data = if weight(data.text()) <= MOST_WEIGHT { data.to_value().unwrap_or_default() } else { Value::Null };
+        failure.data = if weighed(data.text(), MOST_WEIGHT).is_ok() { data.to_value().unwrap_or_default() } else { Value::Null };
     }
     failure
 }

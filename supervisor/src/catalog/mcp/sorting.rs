@@ -10,27 +10,28 @@ use rmcp::model::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::{MOST_WEIGHT, weight};
+use super::super::{MOST_WEIGHT, weighed};
 use super::envelope::{Message, Stray, message};
 use super::failures::{TOO_HEAVY, UNREADABLE};
 
 /// Lines up to this size are read where they come in: that takes a fraction of a millisecond. One of 16 MiB takes a second and more, and no clock may wait for a server.
 pub(super) const AT_ONCE: usize = 128 << 10;
 /// Requests of the server's that may be without our answer; a server that reads none cannot make us keep more.
-pub(super) const MOST_ASKED: usize = 64;
+const MOST_ASKED: usize = 64;
 /// Bytes that may go by without one answer: a server that only babbles is given up.
 pub(super) const MOST_STRAY_BYTES: u64 = 256 << 20;
 /// Ids of cancelled requests that are remembered: their answers may be on their way.
 const CANCELLED_KEPT: usize = 256;
 /// Characters of an id or a method of the server's that are repeated to it.
 const WORD_CHARS: usize = 256;
+
 /// What waits for an answer.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     /// Ours; `true` for `initialize`.
     pub(super) ours: HashMap<i64, bool>,
     cancelled: VecDeque<i64>,
-    pub(super) theirs: usize,
+    theirs: usize,
 }
 
 impl Open {
@@ -87,9 +88,39 @@ pub(super) fn read(line: &[u8], open: &Mutex<Open>) -> Result<Read, Stray> {
     }
 }
 
+/// What a message that was read comes to.
+#[derive(Debug)]
+pub(super) enum Sorted {
+    /// The answer to a request of ours, which is open no longer.
+    Answer { id: i64, is_initialize: bool, message: ServerJsonRpcMessage },
+    /// The answer to a cancelled request, which was on its way.
+    Late,
+    /// What else the server may say; with what the SDK is to see of it.
+    Said(Option<ServerJsonRpcMessage>),
+    /// Nothing that a server may say.
+    Stray(Stray),
+}
+
+/// Sorts a message that was read, and notes what it opens or ends.
+pub(super) fn sorted(read: Result<Read, Stray>, open: &Mutex<Open>) -> Sorted {
+    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    match read {
+        Err(stray) => Sorted::Stray(stray),
+        Ok(Read::Answer { id, message }) => match open.ours.remove(&id) {
+            Some(is_initialize) => Sorted::Answer { id, is_initialize, message: *message },
+            None => Sorted::Late,
+        },
+        Ok(Read::Request { .. }) if open.theirs >= MOST_ASKED => Sorted::Stray(Stray::TooManyRequests),
+        Ok(Read::Request { id, method }) => {
+            open.theirs += 1;
+            Sorted::Said(Some(ServerJsonRpcMessage::request(asked(method), id)))
+        }
+        Ok(Read::Notification { method }) => Sorted::Said(told(&method)),
+    }
+}
+
 fn too_heavy(text: &str) -> Option<ErrorData> {
-    let weight = weight(text);
-    (weight > MOST_WEIGHT).then(|| ErrorData::new(TOO_HEAVY, weight.to_string(), None))
+    weighed(text, MOST_WEIGHT).err().map(|heavy| ErrorData::new(TOO_HEAVY, heavy.weight.to_string(), None))
 }
 
 fn answer(id: i64, is_initialize: bool, result: &RawValue) -> ServerJsonRpcMessage {
@@ -130,7 +161,7 @@ fn head(word: &str) -> String {
 }
 
 /// What the SDK is to see of a request of the server's: its method, no parameter of a stranger's.
-pub(super) fn asked(method: String) -> ServerRequest {
+fn asked(method: String) -> ServerRequest {
     match &*method {
         "ping" => ServerRequest::PingRequest(Default::default()),
         "roots/list" => ServerRequest::ListRootsRequest(Default::default()),
@@ -139,7 +170,7 @@ pub(super) fn asked(method: String) -> ServerRequest {
 }
 
 /// What the SDK is to see of what the server tells. Progress, log messages, news of resources: nobody here waits for them.
-pub(super) fn told(method: &str) -> Option<ServerJsonRpcMessage> {
+fn told(method: &str) -> Option<ServerJsonRpcMessage> {
     if method == "notifications/tools/list_changed" {
         let changed = ToolListChangedNotification { method: Default::default(), extensions: Default::default() };
         return Some(ServerJsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(changed)));

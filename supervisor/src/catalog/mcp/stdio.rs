@@ -19,7 +19,7 @@ use super::envelope::Stray;
 use super::failures::TOO_LONG;
 use super::lines::{Line, Lines, NoMore};
 use super::process::Pipes;
-use super::sorting::{AT_ONCE, MOST_ASKED, MOST_STRAY_BYTES, Open, Read, asked, failed, read, told};
+use super::sorting::{AT_ONCE, MOST_STRAY_BYTES, Open, Read, Sorted, failed, read, sorted};
 
 /// Messages that wait to be written. A server that reads none holds up its own calls alone.
 const OUTBOX: usize = 16;
@@ -99,26 +99,17 @@ impl Stdio {
 
     /// What the SDK is to see of a line that was read.
     fn sorted(&mut self, line: &[u8], read: Result<Read, Stray>) -> Option<ServerJsonRpcMessage> {
-        match read {
-            Err(stray) => self.stray(stray, line),
-            Ok(Read::Answer { id, message }) => {
-                // A cancelled request's answer, which was on its way.
-                self.open().ours.remove(&id)?;
+        match sorted(read, &self.open) {
+            Sorted::Answer { message, .. } => {
                 self.stray_bytes = 0;
-                Some(*message)
+                Some(message)
             }
-            Ok(Read::Request { id, method }) => {
-                if self.open().theirs >= MOST_ASKED {
-                    return self.stray(Stray::TooManyRequests, line);
-                }
-                self.open().theirs += 1;
+            Sorted::Late => None,
+            Sorted::Said(message) => {
                 self.stray_bytes += line.len() as u64 + 1;
-                Some(ServerJsonRpcMessage::request(asked(method), id))
+                message
             }
-            Ok(Read::Notification { method }) => {
-                self.stray_bytes += line.len() as u64 + 1;
-                told(&method)
-            }
+            Sorted::Stray(stray) => self.stray(stray, line),
         }
     }
 

@@ -20,11 +20,10 @@ use sse_stream::{Sse, SseStream};
 use tokio::time::sleep;
 
 use super::chatter::Chatter;
-use super::envelope::Stray;
 use super::events::{Budget, bounded};
 use super::lines::LINE_BYTES;
 use super::pace::Pace;
-use super::sorting::{AT_ONCE, MOST_ASKED, Open, Read, asked, read, told};
+use super::sorting::{AT_ONCE, Open, Sorted, read, sorted};
 
 const SESSION: &str = "mcp-session-id";
 const LAST_EVENT: &str = "last-event-id";
@@ -96,10 +95,6 @@ impl Web {
         result
     }
 
-    fn stray(&self, stray: Stray, text: &[u8]) {
-        self.0.chatter.stray(stray, text);
-    }
-
     /// What the SDK is to see of a text. Long ones are read aside: no clock may wait for a server.
     async fn sorted(&self, text: String) -> Option<ServerJsonRpcMessage> {
         let web = self.clone();
@@ -109,28 +104,23 @@ impl Web {
             (text, read)
         };
         let (text, read) = if is_short { reading() } else { tokio::task::spawn_blocking(reading).await.ok()? };
-        match read {
-            Err(stray) => {
-                self.stray(stray, text.as_bytes());
+        match sorted(read, &self.0.open) {
+            Sorted::Answer { id, is_initialize, message } => {
+                self.0.budget.heard();
+                Some(if is_initialize { message } else { self.kept(id, message) })
+            }
+            Sorted::Late => None,
+            Sorted::Said(message) => message,
+            Sorted::Stray(stray) => {
+                self.0.chatter.stray(stray, text.as_bytes());
                 None
             }
-            Ok(Read::Answer { id, message }) => {
-                let is_initialize = locked(&self.0.open).ours.remove(&id)?;
-                self.0.budget.heard();
-                Some(if is_initialize { *message } else { self.kept(id, *message) })
-            }
-            Ok(Read::Request { id, method }) => {
-                let mut open = locked(&self.0.open);
-                if open.theirs >= MOST_ASKED {
-                    drop(open);
-                    self.stray(Stray::TooManyRequests, text.as_bytes());
-                    return None;
-                }
-                open.theirs += 1;
-                Some(ServerJsonRpcMessage::request(asked(method), id))
-            }
-            Ok(Read::Notification { method }) => told(&method),
         }
+    }
+
+    /// The same, where nothing but an answer will do.
+    async fn answer(&self, text: String) -> Option<ServerJsonRpcMessage> {
+        self.sorted(text).await.filter(|message| matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
     }
 
     /// Keeps an answer; gives the empty one that stands for it.
@@ -209,11 +199,9 @@ impl Web {
             StatusCode::UNAUTHORIZED => Err(unauthorized(&response)),
             _ if !status.is_success() => {
                 let text = read_text(response, REFUSAL_BYTES).await?.unwrap_or_default();
-                match if is_request && content_type == JSON { self.sorted(text.clone()).await } else { None } {
-                    Some(message @ (ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))) => {
-                        Ok(StreamableHttpPostResponse::Json(message, session))
-                    }
-                    _ => Err(unexpected(format!("HTTP {status}: {}", text.trim().chars().take(REFUSAL_CHARS).collect::<String>()))),
+                match if is_request && content_type == JSON { self.answer(text.clone()).await } else { None } {
+                    Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
+                    None => Err(unexpected(format!("HTTP {status}: {}", text.trim().chars().take(REFUSAL_CHARS).collect::<String>()))),
                 }
             }
             // Nothing is waited for, whatever comes.
@@ -222,12 +210,9 @@ impl Web {
             _ if content_type == EVENTS => Ok(StreamableHttpPostResponse::Sse(self.events(response), session)),
             _ if content_type == JSON => {
                 let text = read_text(response, LINE_BYTES).await?.ok_or(Failure::ResponseBodyTooLarge { max_size: LINE_BYTES })?;
-                match self.sorted(text).await {
-                    Some(message @ (ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))) => {
-                        Ok(StreamableHttpPostResponse::Json(message, session))
-                    }
-                    _ => Err(unexpected("something else than the answer to what it was asked".to_owned())),
-                }
+                let answer = self.answer(text).await;
+                let answer = answer.ok_or_else(|| unexpected("something else than the answer to what it was asked".to_owned()))?;
+                Ok(StreamableHttpPostResponse::Json(answer, session))
             }
             _ => Err(Failure::UnexpectedContentType(Some(content_type).filter(|kind| !kind.is_empty()))),
         }

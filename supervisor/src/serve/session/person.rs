@@ -6,7 +6,7 @@ use codemode_protocol::gateway::{ApprovalWord, Ask, CalledTool, HookWord, RunNam
 use serde_json::Value;
 
 use crate::catalog::gateway::Peer;
-use crate::catalog::{MOST_WEIGHT, Source, Tool, weight};
+use crate::catalog::{MOST_WEIGHT, Source, Tool, weighed};
 use crate::gate::{ApprovalAnswer, ApprovalRequest, Approver, BeforeToolCall, HookDecision, HookFault, PendingCall};
 
 /// Puts questions of one run to its gateway.
@@ -55,7 +55,7 @@ impl BeforeToolCall for RemoteHook {
         Ok(match word {
             HookWord::Allow { args: None } => HookDecision::Allow,
             HookWord::Allow { args: Some(args) } => {
-                if weight(args.text()) > MOST_WEIGHT {
+                if weighed(args.text(), MOST_WEIGHT).is_err() {
                     return Err(HookFault::Unreadable(format!(
                         "its arguments have so many values that they take more than {MOST_WEIGHT} bytes of memory"
                     )));
