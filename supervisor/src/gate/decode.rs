@@ -308,8 +308,9 @@ mod tests {
         let half = MAX_WEIGHT / 2 / weight("[[[0]]]");
         let text = |times: usize| format!("[{}[]]", "[[[0]]],".repeat(times));
         assert_eq!(decoded(schema.clone(), json!({"a": text(half * 3)})).1, Vec::<String>::new());
+        assert_eq!(decoded(schema.clone(), json!({"a": text(half * 2 / 3), "b": text(half * 2 / 3)})).1.len(), 2);
         // Two that would do alone do not do together: the second stays.
-        assert_eq!(decoded(schema, json!({"a": text(half * 2 / 3), "b": text(half * 2 / 3)})).1.len(), 2);
+        assert_eq!(decoded(schema, json!({"a": text(half * 4 / 3), "b": text(half * 4 / 3)})).1, ["/a"]);
     }
 
     #[test]
