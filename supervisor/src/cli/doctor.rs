@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use super::arguments::DoctorArguments;
 use super::paint::Paint;
-use super::screen::visible_line;
 use super::{exit, show};
+use crate::catalog::visible::visible_line;
 use crate::doctor::{ActRow, Examination, Start, Verdict, WallFinding, examine};
 use crate::launch::{LaunchConfig, LaunchError, NodeError};
 

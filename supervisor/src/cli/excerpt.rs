@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::paint::Paint;
-use super::screen::visible_line;
+use crate::catalog::visible::visible_line;
 
 /// Columns of a source line that are shown on each side of the place: with the gutter it fits in 80.
 const SIDE: usize = 34;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 
-use super::{exit, run, screen};
+use super::{exit, run};
+use crate::catalog::visible;
 use crate::fleet::{ClientCertificate, FleetError, FleetExecutor, FleetSettings};
 use crate::run::Runner;
 
@@ -91,5 +92,5 @@ pub(super) fn unreachable(error: &FleetError) -> ExitCode {
         FleetError::Connect { .. } | FleetError::SmallPayload { .. } | FleetError::NotPermitted { .. } | FleetError::Closed => NO_RUN,
         FleetError::Random => exit::INTERNAL,
     };
-    run::refused(code, &screen::visible(&error.to_string()))
+    run::refused(code, &visible::visible(&error.to_string()))
 }

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::approve::is_asking;
 use super::paint::{Paint, columns};
-use super::screen::visible_line;
 use super::show;
 use super::table::cut;
+use crate::catalog::visible::visible_line;
 use crate::run::{LogEntry, RunEvent, RunReport};
 
 /// A run that is over sooner shows no progress: a line that flashes tells nobody anything.

@@ -10,7 +10,8 @@ use super::arguments::McpArguments;
 use super::input::{self, Files, InputError, Shelf};
 use super::launching::LaunchArguments;
 use super::stop::Stop;
-use super::{exit, fleet, run, screen, show};
+use super::{exit, fleet, run, show};
+use crate::catalog::visible;
 use crate::fleet::FleetError;
 use crate::modes::ShownInstead;
 use crate::run::{Runner, Supervisor};
@@ -35,7 +36,7 @@ pub(super) fn main(arguments: &McpArguments) -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(Failure::Input(error)) => run::unusable(&error),
             Err(Failure::Fleet(error)) => fleet::unreachable(&error),
-            Err(Failure::Serve(error)) => run::refused(exit::USAGE, &screen::visible(&error.to_string())),
+            Err(Failure::Serve(error)) => run::refused(exit::USAGE, &visible::visible(&error.to_string())),
         }
     });
     // A read from standard input cannot be called off, and nobody waits for it.

@@ -30,6 +30,4 @@ mod usage;
 mod watch;
 mod worker;
 
-use crate::catalog::visible as screen;
-
 pub use dispatch::main;

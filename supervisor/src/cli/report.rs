@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::arguments::ReportArguments;
-use super::screen::visible_line;
 use super::{exit, show};
+use crate::catalog::visible::visible_line;
 use crate::telemetry::History;
 
 /// Reads the log, prints its answers, and draws its page where one is asked for.

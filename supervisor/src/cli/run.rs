@@ -277,7 +277,7 @@ pub(super) fn not_launched(error: &LaunchError, arguments: &RunArguments, limits
 
 /// A file that cannot be used.
 pub(super) fn unusable(error: &InputError) -> ExitCode {
-    refused(error.code(), &super::screen::visible(&error.to_string()))
+    refused(error.code(), &crate::catalog::visible::visible(&error.to_string()))
 }
 
 /// Ends with this code and message.

@@ -89,7 +89,7 @@ async fn serve(arguments: &ServeArguments) -> ExitCode {
     let host = Host::new(runner, HostLimits { at_once, ..limits }).with_usual(usual).with_recorder(recorder);
     let server = match Server::bind(&arguments.socket, ServerLimits::default()) {
         Ok(server) => server,
-        Err(error) => return refused(&super::screen::visible(&error.to_string())),
+        Err(error) => return refused(&crate::catalog::visible::visible(&error.to_string())),
     };
     show::note(&format!("serving on {}", arguments.socket.display()));
     let signals = Signals::of(stop);
@@ -130,7 +130,7 @@ fn recorder(arguments: &ServeArguments) -> Result<Recorder, InputError> {
 
 fn not_launched(error: &LaunchError) -> ExitCode {
     let report = unavailable(error, codemode_protocol::RunLimits::default());
-    show::error(&super::screen::visible(&error.to_string()));
+    show::error(&crate::catalog::visible::visible(&error.to_string()));
     exit::of(&report)
 }
 

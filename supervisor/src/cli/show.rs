@@ -8,8 +8,8 @@ use codemode_protocol::Level;
 
 use super::excerpt::excerpt;
 use super::paint::Paint;
-use super::screen::{visible, visible_json, visible_line};
 use crate::catalog::CallFailure;
+use crate::catalog::visible::{visible, visible_json, visible_line};
 use crate::run::{CallEntry, CallState, ErrorCode, LogEntry, RunError, RunReport};
 
 /// Prints the end of a run; its logs and calls were told while it went on.

@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::paint::Paint;
-use super::screen::visible_line;
+use crate::catalog::visible::visible_line;
 
 /// Columns between the two parts of a row.
 const GAP: usize = 2;

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::arguments::{ShownCatalog, ToolsAction, ToolsArguments};
 use super::input::{self, Files, InputError, MOST_ARGUMENTS, Opened};
 use super::paint::{Paint, columns};
-use super::screen::visible;
 use super::stop::Stop;
 use super::{exit, run, show, table};
+use crate::catalog::visible::visible;
 use crate::catalog::{CallFailure, McpConnections, SearchQuery, Tool};
 use crate::gate::Passage;
 
@@ -145,7 +145,8 @@ fn describe(tool: &Tool, as_json: bool) {
     let paint = Paint::stdout();
     let word = |key: &str| visible(value[key].as_str().unwrap_or_default());
     // What a schema says is a stranger's words, too.
-    let schema = |key: &str| serde_json::to_string_pretty(&value[key]).map(|text| super::screen::visible_json(&text)).unwrap_or_default();
+    let schema =
+        |key: &str| serde_json::to_string_pretty(&value[key]).map(|text| crate::catalog::visible::visible_json(&text)).unwrap_or_default();
     let mut parts = vec![format!("{}  {}", paint.name(&word("id")), paint.aside(&format!("({}, {})", word("source"), word("sourceName"))))];
     parts.push(word("description"));
     parts.push(format!("{} {}", paint.strong("signature"), word("signature")));

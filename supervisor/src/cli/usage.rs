@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::arguments::Arguments;
-use super::screen::visible;
+use crate::catalog::visible::visible;
 
 /// The message of a parse error. `words` is the whole command line, to name the right help.
 pub(super) fn two_lines(error: &clap::Error, words: impl Iterator<Item = OsString>) -> String {

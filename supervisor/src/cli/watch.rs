@@ -15,11 +15,11 @@ use super::arguments::RunArguments;
 use super::input::{self, InputError, Opened};
 use super::paint::{Paint, columns};
 use super::run::{self, Run};
-use super::screen::visible_line;
 use super::stop::Stop;
 use super::table::cut;
 use super::{exit, show};
 use crate::catalog::McpConnections;
+use crate::catalog::visible::visible_line;
 
 /// Soon enough for a person, rare enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

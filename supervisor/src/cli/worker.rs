@@ -12,8 +12,9 @@ use tokio::sync::watch;
 use super::fleet::NatsArguments;
 use super::launching::LaunchArguments;
 use super::stop::Stop;
-use super::{exit, fleet, run, screen, show};
+use super::{exit, fleet, run, show};
 use crate::catalog::FileCatalog;
+use crate::catalog::visible;
 use crate::doctor::examine;
 use crate::fleet::{Worker, WorkerLimits};
 use crate::launch::LaunchError;
@@ -100,7 +101,7 @@ async fn work(arguments: &WorkerArguments) -> ExitCode {
         () = stop.asked() => return ExitCode::SUCCESS,
     };
     if let Some(error) = &tried.error {
-        show::error(&screen::visible(&error.message));
+        show::error(&visible::visible(&error.message));
         return exit::of(&tried);
     }
     let worker = match Worker::connect(&arguments.reach.settings(&arguments.nats), supervisor, limits).await {
@@ -115,7 +116,7 @@ async fn work(arguments: &WorkerArguments) -> ExitCode {
             doctor.send_replace(Some(found));
         }
     });
-    show::note(&format!("worker {} has {} places", screen::visible_line(worker.name()), limits.places));
+    show::note(&format!("worker {} has {} places", visible::visible_line(worker.name()), limits.places));
     let served = worker.serve(async move { stop.asked().await }).await;
     examining.abort();
     // It ends what it has started.
@@ -130,6 +131,6 @@ async fn work(arguments: &WorkerArguments) -> ExitCode {
 }
 
 fn not_launched(error: &LaunchError) -> ExitCode {
-    show::error(&screen::visible(&error.to_string()));
+    show::error(&visible::visible(&error.to_string()));
     exit::of(&unavailable(error, codemode_protocol::RunLimits::default()))
 }
