@@ -32,9 +32,13 @@ export const adviceForIdle = (text, block, statements) => {
     return `there is no statement in it${escaped}`;
   }
   if (statements.some(isLoneReturn)) return STAND_ALONE;
-  if (returnsAtTop(block)) return '';
-  const last = statements[statements.length - 1];
-  if (isObjectLike(last)) return BLOCK;
+  const told = forLast(block, statements);
+  // Asked last: it may look through the whole tree, and most bodies have nothing to be told.
+  return told === '' || returnsAtTop(block) ? '' : told;
+};
+
+const forLast = (block, statements) => {
+  if (isObjectLike(statements[statements.length - 1])) return BLOCK;
   for (let i = statements.length - 1; i >= 0; i--) {
     const told = forDeclared(block, statements[i]);
     if (told !== '') return told;

@@ -10,7 +10,7 @@ import { isArraySafely, quote, readSafely, textOf } from './text.js';
 const MAX_MESSAGE = 16_384;
 const MAX_STACK = 16_384;
 const MAX_DATA = 65_536;
-const TOO_MUCH = `{"$unreadable":"more than ${MAX_DATA} bytes of JSON, or it cannot be read"}`;
+const tooMuch = (most) => `{"$unreadable":"more than ${most} bytes of JSON, or it cannot be read"}`;
 
 /** Errors the bridge itself made for failed calls, with their code: a body cannot make others look like them. */
 const callCodes = new WeakMapCtor();
@@ -68,7 +68,7 @@ export const fieldsOf = (error, most) => {
       shown(picked, HIDDEN[i], readSafely(error, HIDDEN[i], null));
       any = true;
     }
-    return any ? (encodeSafely(picked, most) ?? `{"$unreadable":"more than ${most} bytes of JSON, or it cannot be read"}`) : 'null';
+    return any ? (encodeSafely(picked, most) ?? tooMuch(most)) : 'null';
   } catch {
     return 'null';
   }
@@ -133,7 +133,7 @@ const moved = (stack, from, to) => {
 
 const describeOther = (thrown, code) => {
   const text = typeof thrown === 'string' ? thrown : thrown === undefined ? 'undefined' : encodeSafely(thrown, MAX_MESSAGE);
-  const data = encodeSafely(thrown, MAX_DATA) ?? TOO_MUCH;
+  const data = encodeSafely(thrown, MAX_DATA) ?? tooMuch(MAX_DATA);
   return {
     __proto__: null,
     code,
